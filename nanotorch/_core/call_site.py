@@ -1,4 +1,4 @@
-"""Call sites: lines of the user's source, for errors and warnings that point there."""
+"""Call sites: the lines of the user's source that errors and warnings point at."""
 
 import contextlib
 import itertools
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from nanotorch._core.grad_mode import mode
 
 # Sites: every node keeps the site of the user's call that recorded it. A site is a code object and
-# the offset of an instruction, which cost almost nothing to keep. Only an error message, behind
-# PyTorch's text, turns a site into a file and a line.
+# the offset of an instruction, which cost almost nothing to keep. Only an error message turns a
+# site into a file and a line, after PyTorch's text.
 
 
 Site = tuple[CodeType, int]
@@ -23,7 +23,7 @@ WHERE = "\n\nWhere:"
 
 
 class _Ours(dict[str, bool]):
-    """Whether a source file is the framework's own, by its name; generated code has one, too."""
+    """By its name, whether a source file is the framework's own, generated code included."""
 
     def __missing__(self, filename: str) -> bool:
         own = filename.startswith((PACKAGE, "<nanotorch")) and filename != COMMANDS
@@ -42,7 +42,7 @@ def find_site(frame: FrameType | None) -> Site | None:
 
 
 def current_site() -> Site | None:
-    """The user's line that is being executed, or that calls one of our modules."""
+    """The site of the user's line that runs now, or that calls one of our modules."""
     site: Site | bool | None = mode.enabled
     return site if isinstance(site, tuple) else find_site(sys._getframe(1))
 
@@ -54,7 +54,7 @@ def count_write(cell: list[Any], name: str) -> None:
 
 
 def at_site(site: Site | None) -> str:
-    """` at file:line`, and below it the line itself if it can be read."""
+    """The text ` at file:line`, and below it the line itself if it can be read."""
     if site is None:
         return ""
     found = call_site_at(site)
@@ -63,9 +63,9 @@ def at_site(site: Site | None) -> str:
 
 
 def relative_path(path: str) -> str:
-    """A file's path as messages show it: relative to the working directory, if it lies in it.
+    """A file's path in messages: relative to the working directory, if the file is inside it.
 
-    A notebook's cell is named as in tracebacks, not by its temporary file.
+    A notebook's cell has its name in tracebacks, not that of its temporary file.
     """
     notebook = sys.modules.get("IPython")
     shell = notebook and notebook.get_ipython()
@@ -75,11 +75,11 @@ def relative_path(path: str) -> str:
 
 
 def paragraph(*parts: str) -> str:
-    """The part of a message behind PyTorch's text: one indented line for each of ``parts``."""
+    """The part of a message after PyTorch's text: one indented line for each of ``parts``."""
     return WHERE + "".join(f"\n  {part}" for part in parts) if parts else ""
 
 
-# Call sites for users: the line of source, and the module whose call computes there.
+# Call sites for users: the line of source, and the module whose call runs it.
 
 
 ENGINE, CALLS = "nanotorch._core.engine", "nanotorch.nn.module_call"
@@ -91,7 +91,7 @@ class CallSite(NamedTuple):
 
     Attributes:
         module: a text such as ``MLP.net.0 (Linear)``: the class of the outermost module, the path
-            from there as in `named_modules`, the class of the innermost; None outside of modules.
+            from there as in `named_modules`, the class of the innermost; None outside modules.
         backward: whether the line ran in a backward pass, in a hook or a user's function.
     """
 
@@ -144,7 +144,7 @@ def call_site_of(frame: FrameType | None) -> tuple[CallSite | None, FrameType | 
 
 
 def call_site_at(site: Site) -> CallSite:
-    """What is known of a site that every node keeps."""
+    """The call site of a node's site, without a module."""
     code, offset = site
     lines = (line for start, end, line in code.co_lines() if start <= offset < end and line)
     return CallSite(code.co_filename, next(lines, code.co_firstlineno), code.co_name)
@@ -156,7 +156,7 @@ def names_in(frame: FrameType | None) -> dict[int, str]:
 
 
 def tensors_in(frame: FrameType | None) -> dict[int, tuple[str, Any]]:
-    """`names_in`, with the tensors."""
+    """The names and tensors of `names_in`, by `id`."""
     found: dict[int, tuple[str, Any]] = {}
     if frame is None:
         return found
@@ -168,11 +168,11 @@ def tensors_in(frame: FrameType | None) -> dict[int, tuple[str, Any]]:
         if hasattr(kind, "grad_fn"):
             found.setdefault(id(value), (variable, value))
         elif hasattr(kind, "named_parameters"):
-            with contextlib.suppress(Exception):  # of a module that is half made
+            with contextlib.suppress(Exception):  # the module may be only partly initialized
                 for name, part in (*value.named_parameters(), *value.named_buffers()):
                     found.setdefault(id(part), (f"{variable}.{name}", part))
-    # Before Python 3.13, `f_locals` is a dict that the frame keeps, and so the tensors in it stay
-    # alive. Clear the dict if nobody else holds it, as the result of `locals()`.
+    # Before Python 3.13, the frame keeps the dict `f_locals`, and with it the tensors. Clear the
+    # dict, unless the user holds it, too, as the result of `locals()`.
     if type(seen) is dict and frame.f_code.co_flags & FUNCTION and sys.getrefcount(seen) == 3:
         seen.clear()
     return found
@@ -197,7 +197,7 @@ def operation_name(node: Any) -> str:
 
 
 def describe_operands(operands: dict[str, Any], *more: str) -> str:
-    """The part of a message that tells the operands' shapes and which lines made them.
+    """The part of a message with the operands' shapes and the lines that made them.
 
     Args:
         operands: tensors by the names of the parameters.
@@ -207,9 +207,9 @@ def describe_operands(operands: dict[str, Any], *more: str) -> str:
     parts = []
     for name, t in operands.items():
         node, known = None, names.get(id(t))
-        with contextlib.suppress(RuntimeError):  # of a view whose history is lost
+        with contextlib.suppress(RuntimeError):  # a view may have lost its history
             node = t.grad_fn
-        view = None if hasattr(t, "_whole") else t._view  # a sample under `vmap` has none
+        view = None if hasattr(t, "_whole") else t._view  # a sample under `vmap` has no `_view`
         if known is None and view is not None and id(view.base) in names:
             known = f"a view of {names[id(view.base)]}"
         called = name if known in (None, name) else f"{name} ({known})"
@@ -223,31 +223,39 @@ def describe_operands(operands: dict[str, Any], *more: str) -> str:
 
 
 def note_operands(error: Exception, /, **operands: Any) -> Exception:
-    """Append the text of `describe_operands` to an error."""
+    """Append the text of `describe_operands` to an error; returns the error."""
     error.args = (str(error) + describe_operands(operands),)
     return error
 
 
 def describe_range(holder: str, things: str, count: int, name: str, numbers: Any) -> str:
-    """How many things a tensor holds, and which numbers another one asks for."""
+    """The part of a message with a tensor's number of things and the range of the indices.
+
+    Args:
+        holder: the name of the tensor.
+        things: the noun for its parts, such as "rows".
+        count: the number of these parts.
+        name: the name of the indices.
+        numbers: the indices, an ndarray.
+    """
     return paragraph(
         f"{holder} has {count} {things}, 0 to {count - 1}",
         f"{name} has values from {numbers.min()} to {numbers.max()}",
     )
 
 
-# Warnings point at the user's line: so Python shows a warning once for each line that causes it.
+# Warnings point at the user's line: so Python shows a warning once for each of these lines.
 
 
 BETWEEN = ("contextlib", "copy", "pickle")  # Python's modules that call us for the user
-said: set[str] = set()  # the warnings that `warn_once` has given
+said: set[str] = set()  # the keys of the warnings that `warn_once` has given
 always = [False]  # whether `warn_once` repeats them: see `set_warn_always`
 
 
 def warn(
     text: str | Warning, category: type[Warning] = UserWarning, frame: FrameType | None = None
 ) -> None:
-    """Give a warning as if the user's line had given it.
+    """Give a warning that points at the user's line.
 
     Args:
         frame: the user's frame; default: the innermost one.
@@ -265,10 +273,10 @@ def warn(
 
 
 def warn_once(text: str, key: str = "") -> None:
-    """Warn once in a process: PyTorch gives some warnings only once.
+    """Warn at most once in a process, as PyTorch does for some warnings.
 
     Args:
-        key: one key for all texts that count as the same warning; default: the text.
+        key: a key that is shared by all texts of the same warning; default: the text.
     """
     if always[0] or (key or text) not in said:
         said.add(key or text)

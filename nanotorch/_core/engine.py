@@ -35,7 +35,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
 
-# How a sweep calls the hooks of a node: it gives them Tensors and checks the results.
+# How a sweep calls the hooks of a node: it passes them Tensors and checks the results.
 
 
 def lift(g: Any) -> Any:
@@ -96,12 +96,12 @@ def call_after_hooks(
 
 
 def hook_name(hook: Any) -> str:
-    """How a message names a hook."""
+    """The name of a hook in messages."""
     return str(getattr(hook, "__name__", type(hook).__name__))
 
 
 def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
-    """Refuse what a node's hook returns, unless a gradient or None for each that it was given."""
+    """Refuse a node's hook that does not return a gradient or None for each that it got."""
     if not isinstance(result, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(before):
@@ -115,7 +115,7 @@ def check_replacements(hook: Any, result: Any, before: Sequence[Any]) -> None:
 
 
 def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
-    """Refuse what a hook returns, unless it is like the gradient that it replaces."""
+    """Refuse a hook's result whose shape or dtype is not that of the gradient it replaces."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if before is None:
@@ -137,7 +137,7 @@ def check_replacement(hook: Any, result: Any, before: Tensor | None) -> None:
 
 
 ndarray = np.ndarray
-ACCUMULATOR = float("inf")  # what stands for an accumulator's sequence number
+ACCUMULATOR = float("inf")  # the sequence number of an accumulator in the heap
 FRAMES, DEEPEST = 8, 2_000
 
 
@@ -174,7 +174,7 @@ room = Room()
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """Sum ``g`` over the axes along which an input of ``shape`` was broadcast.
+    """The sum of ``g`` over the axes along which an input of ``shape`` was broadcast.
 
     Args:
         g: ndarray or Tensor, of a shape that ``shape`` broadcasts to.
@@ -189,7 +189,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Bring the gradient for input ``position`` of ``node`` to that input's shape and dtype."""
+    """The gradient for input ``position`` of ``node`` in the shape and dtype of that input."""
     if g.__class__ is ndarray and g.ndim == 2 and g.dtype is dtype and g.shape[1:] == shape:
         return sum_rows(g)  # the most frequent case: a bias
     if g.shape != shape:
@@ -206,11 +206,11 @@ def fit(g: Any, node: Node, position: int, shape: tuple[int, ...], dtype: Any) -
 
 
 def add(held: list[Any], k: int, g: Any, owned: bool) -> None:
-    """Add ``g`` to the gradient ``held[k]``; in place if nobody else holds that array.
+    """Add ``g`` to the gradient ``held[k]``; in place if only ``held`` refers to that array.
 
     Args:
-        held: for each output, its gradient so far, and whether nobody else holds that array.
-        owned: whether nobody else holds ``g``.
+        held: for each output, its gradient so far, and whether only this list refers to the array.
+        owned: whether only the caller refers to ``g``.
     """
     before = held[k]
     if before is None:
@@ -241,7 +241,7 @@ def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
 
 
 def nodes_leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
-    """Those of ``nodes``, all materialized, from which a path leads to one of ``targets``."""
+    """The nodes among ``nodes``, all materialized, with a path to one of ``targets``."""
     goals = set(targets)
     leading: set[Node] = set()
     for node in sorted(nodes, key=attrgetter("_sequence")):  # edges lead to lower numbers
@@ -300,7 +300,7 @@ class Sweep:
 
     Args:
         roots: the edges where the pass begins, each with a gradient.
-        freed: takes the place of saved values once they are used; None keeps them.
+        freed: replaces the saved values after their use; None keeps them.
         create_graph: record the computation of gradients, so that the gradients have a graph, too.
         captures: the edges of ``inputs=``; only nodes that lead to them run. None: all nodes run.
         accumulate: whether the nodes of ``captures`` run as well, to add to ``grad``. Otherwise
@@ -308,7 +308,7 @@ class Sweep:
 
     Attributes:
         graph: whether formulas run on Tensors.
-        waiting: by node, for each output: the gradient so far, and whether nobody else holds it.
+        waiting: by node, a list as ``held`` of `add`.
         consumers: by node, how many of its consumers have not run.
         needed: the nodes that run; None for all.
         goals: the nodes whose gradients are returned.
@@ -364,8 +364,8 @@ class Sweep:
         """A sweep that continues what `quick_sweep` has begun.
 
         Args:
-            waiting, leaves: the gradients that have arrived at nodes and at leaves; a list as of
-                `start_slots` for a node that may have several outputs.
+            waiting, leaves: the gradients that have arrived at nodes and at leaves; for a node that
+                may have several outputs, a list as `start_slots` returns it.
             done: a sequence number: all nodes with a higher one have run.
         """
         self = cls([(root, None)], freed, False)
@@ -495,7 +495,7 @@ class Sweep:
             self.capture(node, arrived)  # before its hooks, which may replace it
         # As in PyTorch, call the hooks of a root even if its gradient is not needed.
         if hooks is not None and (wanted or runs or node in self.roots):
-            owned = False  # a hook may hold it
+            owned = False  # a hook may hold the gradient
             arrived = call_tensor_hooks(hooks, arrived, self.graph)
         if wanted and not runs:
             self.capture(node, arrived)
@@ -531,7 +531,7 @@ class Sweep:
             else:
                 anomaly.onlooker.visit(self, node, held)
         except Exception:
-            with suppress(Warning):  # where warnings are errors: the first error is raised
+            with suppress(Warning):  # if warnings are errors, the first error is still raised
                 report(node)
             raise
         finally:
@@ -576,9 +576,9 @@ def quick_sweep(root: Any, number: int, first: Any, freed: FreedValues | None) -
     """Run a backward pass that adds to the ``grad`` of leaves.
 
     Args:
-        root, number: the node and the output where it begins.
+        root, number: the node and the number of the output where the pass begins.
         first: the gradient of that output, an ndarray or NumPy scalar; it is not written to.
-        freed: takes the place of saved values once they are used; None keeps them.
+        freed: replaces the saved values after their use; None keeps them.
     """
     # The gradients that have arrived at nodes; a list for nodes that may have several outputs.
     waiting: dict[Node, Any] = {root: start_slots(root, number, first) if root.multi else first}
@@ -658,7 +658,7 @@ def send(
 
 
 def start_slots(target: Any, number: int, g: Any) -> list[Any]:
-    """A node's list in ``waiting``, with a gradient for one output: see ``held`` of `add`."""
+    """A node's list in ``waiting``, as ``held`` of `add`, with a gradient for one output."""
     held = [None, False] * len(target._outputs)
     held[2 * number] = g
     return held
@@ -703,7 +703,7 @@ def accumulate_leaves(leaves: dict[Tensor, Any]) -> None:
             leaf, g = leaves.popitem()
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
-                # Two references if nobody else holds `g`: from this variable and from the call.
+                # Two references if `g` is held only here: from this variable and from the call.
                 if references(g) != 2 or not can_take(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)

@@ -25,14 +25,14 @@ from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, dtype_of
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_overlap, has_overlap, is_dense
 
-new_object = object.__new__  # makes one without the call of its `__init__`
-Tensor = Any  # that of the module `tensor`, which imports this one
+new_object = object.__new__  # makes an object without a call of `__init__`
+Tensor = Any  # the class of the module `tensor`, which imports this one
 
 # Hooks: functions kept in the order of their registration, each with a handle that removes it.
 
 
 _ids = itertools.count()
-# Counts hooks added and attributes set, on modules and optimizers. While the count is the same, an
+# The number of hooks added and attributes set, on modules and optimizers. While it is the same, an
 # earlier check of hooks and attributes still holds.
 changes = [0]
 
@@ -64,7 +64,7 @@ class HookDict(dict[int, Callable[..., Any]]):
 
 
 def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
-    """Append ``hook`` to ``hooks``, or put it before the others."""
+    """Append ``hook`` to ``hooks``, or insert it before the others; returns its handle."""
     changes[0] += 1
     handle, others = RemovableHandle(hooks), list(hooks)
     hooks[handle.id] = hook
@@ -84,7 +84,7 @@ DETACHED_PART = 2.0**-20
 
 
 class DetachedCell(list[Any]):
-    """The version cell of such a tensor: the count of its former cell, plus a fraction.
+    """The version cell of a detached tensor: the count of its former cell, plus a fraction.
 
     Nodes have saved versions without this fraction. Every node compares the saved version with the
     present one anyway, and this comparison finds the difference.
@@ -105,7 +105,7 @@ class DetachedCell(list[Any]):
 
     @property
     def version(self) -> float:
-        """The count, with the fraction."""
+        """The count plus the fraction."""
         return float(self[0])
 
 
@@ -155,14 +155,14 @@ class Anomaly:
     enabled = False
     check_nan = True
     running: "Node | None" = None  # with `create_graph`: the node that runs
-    onlooker: Any = None  # of `explain`: hears of new nodes and, by its `visit`, runs each node
+    onlooker: Any = None  # an `explain`: it is told of new nodes, and its `visit` runs each node
 
 
 anomaly = Anomaly()
 
 
 class FreedValues:
-    """Takes the place of a node's saved values once a backward pass has used them."""
+    """Replaces a node's saved values after a backward pass has used them."""
 
     __slots__ = ("site",)
 
@@ -170,7 +170,7 @@ class FreedValues:
         self.site = find_site(sys._getframe(2))
 
     def error(self, node: "Node") -> RuntimeError:
-        """The error for using them again."""
+        """The error for a second use of the saved values of ``node``."""
         saved = f"{operation_name(node)} saved values{at_site(node._site)}"
         freed = f"a backward pass used and freed them{at_site(self.site)}"
         return RuntimeError(FREED + paragraph(saved, freed))
@@ -180,7 +180,7 @@ class FreedValues:
 materializing = threading.RLock()
 
 
-class Unusual(Exception):  # noqa: N818 - it is no error, but says which way to go
+class Unusual(Exception):  # noqa: N818 - not an error: it selects the other sweep
     """Raised where `quick_sweep` cannot run a node: `Sweep` runs it, or raises the true error."""
 
 
@@ -202,7 +202,7 @@ class Node:
     Attributes:
         _edges: one edge per differentiable input.
         _outputs: `(shape, dtype)` of each output; every arriving gradient is brought to these.
-        _visible_outputs: how many outputs users know of; 0 for all.
+        _visible_outputs: the number of outputs that users see; 0 for all.
         _saved: the values that the formulas need; a `FreedValues` once freed.
         plain: whether no user can see the node run: it has no hooks and no user's function.
         multi: whether the node may have several outputs.
@@ -218,15 +218,15 @@ class Node:
     _visible_outputs = 0
     _saved: "tuple[Any, ...] | FreedValues" = ()
     _hooks: NodeHooks | None = None
-    _site: Any = None  # the line of the user's source that made it: a `Site`, if that is known
+    _site: Any = None  # the `Site` of the user's line that made the node, if it is known
     # Called when a `Recorded` materializes as this class. `by_name` groups the saved values: one
-    # item for each name that formulas ask for. `unfold` replaces the node by several nodes.
+    # item for each name in the formulas. `unfold` replaces the node by several nodes.
     by_name: Any = staticmethod(lambda recorded: recorded)
     unfold: Any = None
     # Set on the node of a write to a view: the node from that view to its base, while it lives.
     _view_node: "weakref.ref[Node] | None" = None
     together = False  # whether the inputs are one list, whose gradients come from one formula
-    # Whether `apply` returns only new arrays, which nobody else holds, or the arriving gradient.
+    # Whether `apply` returns only new arrays that nothing else refers to, or the arriving gradient.
     fresh_gradients = False
     # Whether `apply` is called even if no gradient has arrived.
     runs_on_nothing = False
@@ -238,7 +238,7 @@ class Node:
         """The gradients of the inputs, from those of the outputs; unused for a `NO_EDGE`.
 
         Args:
-            grads: one per output: ndarrays, or Tensors if ``graph``; None stands for zero.
+            grads: one per output: ndarrays, or Tensors if ``graph``; None means zero.
             graph: whether formulas run on Tensors, for ``create_graph`` or under `vmap`.
         """
         raise NotImplementedError
@@ -248,7 +248,7 @@ class Node:
         return self.apply((g,), False)
 
     def name(self) -> str:
-        """The node's class name, as PyTorch has it."""
+        """The name of the node's class in PyTorch."""
         return type(self).__name__
 
     @property
@@ -258,7 +258,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
-        """One edge per differentiable input: a node, or None for a constant, and which output."""
+        """One edge per differentiable input: a node, or None for a constant, and an output number."""
         for node, _ in self._edges:
             if node.__class__ is Recorded:
                 node.materialize()
@@ -283,11 +283,13 @@ class Node:
         return self._hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node; a result replaces the first."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node; its result replaces
+        ``grad_inputs``. Returns a handle that removes the hook."""
         return add_hook(self.own_hooks().after, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before this node; a result replaces them."""
+        """Call ``hook(grad_outputs)`` before this node; its result replaces ``grad_outputs``.
+        Returns a handle that removes the hook."""
         return add_hook(self.own_hooks().before, hook)
 
     def __call__(self, *grads: Any) -> Any:
@@ -325,7 +327,7 @@ class Recorded(Node):
         _back: a function that makes the gradients of the inputs and sends them along the edges. Its
             attribute `kind` is the class that the node gets.
         _edges: the history of each differentiable input: None, the leaf itself, a node, or an edge.
-        _shape, _dtype: those of the output; a node with several outputs has `_outputs` instead.
+        _shape, _dtype: of the output; a node with several outputs has `_outputs` instead.
         _offset: the offset of the call's instruction, if `_site` is the code object alone.
     """
 
@@ -376,7 +378,7 @@ class Recorded(Node):
 #     LEAF          a leaf that requires grad
 #     a node        the tensor is its only output
 #     an edge       the tensor is one of several outputs
-#     ASK           `history_of` has to look: a view, a leaf with hooks, an inference tensor
+#     ASK           `history_of` must find it: a view, a leaf with hooks, an inference tensor
 LEAF, ASK = object(), object()
 
 
@@ -387,10 +389,10 @@ references = sys.getrefcount
 
 
 def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
-    """Add a bare gradient to that of a leaf. The caller holds `accumulating`.
+    """Add a bare gradient to the gradient of a leaf. The caller holds `accumulating`.
 
-    The leaf takes over its first gradient without a copy if nobody else holds the array (``owned``)
-    or its memory, and if the strides are the leaf's. Otherwise the leaf gets a `copy_like`.
+    The leaf takes over its first gradient without a copy if nothing else refers to the array
+    (``owned``) or its memory, and if the strides are the leaf's. Otherwise it gets a `copy_like`.
     """
     held = variable._grad
     array = (variable if held is None else held)._array
@@ -406,11 +408,11 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
 
 
 def can_take(g: Any, array: np.ndarray) -> bool:
-    """Whether nobody else holds the memory of ``g``, and it has the strides of ``array``."""
+    """Whether only ``g`` refers to its memory, and ``g`` has the strides of ``array``."""
     if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
         return False
     whole = g.base
-    # Three references if nobody else holds `whole`: from `g`, from this variable, from the call.
+    # Three references if only `g` holds `whole`: from `g`, from this variable, from the call.
     return whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes)
 
 
@@ -463,7 +465,7 @@ class AccumulateGrad(Node):
         return super().own_hooks()
 
     def accumulate(self, grad: Any, owned: bool) -> None:
-        """Add a bare gradient to the leaf's; see `accumulate_into`."""
+        """Add a bare gradient to the leaf's gradient; see `accumulate_into`."""
         variable = self.variable
         if variable.requires_grad:  # the user may have turned it off since
             self.check_leaf()
@@ -505,7 +507,7 @@ class AccumulateGrad(Node):
 
 
 def short_name(node: Node) -> str:
-    """How messages name a node: `SumBackward1` is Sum1, `MulBackward0` is Mul."""
+    """The name of a node in messages: Sum1 for `SumBackward1`, Mul for `MulBackward0`."""
     name, backward, number = node.name().rpartition("Backward")
     if not backward or (number and not number.isdigit()):
         return node.name()
@@ -523,11 +525,11 @@ def modified_error(
     """The error for a saved value that an in-place operation has changed since.
 
     Args:
-        array: the value, as it is now.
-        origin: the edge of the tensor it belongs to.
+        array: the present value.
+        origin: the edge to the tensor that the value belongs to.
         cell: the version cell of its memory.
         expected: the version that was saved.
-        node, name: the node that saved it, and under which name, where that is known.
+        node, name: the node that saved the value, and its name there, if they are known.
     """
     char, shape = OF_NUMPY[array.dtype].char, list(array.shape)
     kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"  # as PyTorch has it
@@ -552,7 +554,7 @@ def modified_error(
 # The refusals of writes to views and to the memory of views, and their reasons.
 
 
-# How a view was made. Of these, only `TRACKED` allows recorded writes to it.
+# The origins of views. Only `TRACKED` allows recorded writes to the view.
 TRACKED, NO_GRAD, INFERENCE = "tracked", "no_grad", "inference"
 MULTI_OUTPUT, CUSTOM = "multi_output", "custom"
 
@@ -584,8 +586,8 @@ def view_write_error(origin: str, edge: Edge | None, *, indirect: bool) -> Runti
     """The error for a write to a view of this origin.
 
     Args:
-        edge: the view's place in the graph.
-        indirect: whether its base or another view was written to, not the view itself.
+        edge: the view's edge in the graph.
+        indirect: whether the write was to its base or another view, not to the view itself.
     """
     node, number = edge or (None, 0)
     what = INDIRECT if indirect else DIRECT
@@ -601,7 +603,7 @@ def view_write_error(origin: str, edge: Edge | None, *, indirect: bool) -> Runti
     return RuntimeError(f"{text} {TEXTS[origin]}")
 
 
-# Views that share memory, and what an in-place write means for the graph.
+# Views that share memory, and the effect of an in-place write on the graph.
 #
 # A tensor and all its views share one version cell. A view knows its base and the steps that lead
 # from the base to the view. A write to a view gives the base a new history, a `CopySlices`. Every
@@ -609,7 +611,7 @@ def view_write_error(origin: str, edge: Edge | None, *, indirect: bool) -> Runti
 
 
 # One step from a base to a view: a function of a Tensor or ndarray, its further arguments, and
-# the number of the output (None where it has one).
+# the number of the output (None if there is only one).
 Step = tuple[Callable[..., Any], tuple[Any, ...], int | None]
 
 LEAF_WRITE = "a {}leaf Variable that requires grad is being used in an in-place operation."
@@ -617,14 +619,14 @@ ALLOWED = "To change a leaf without a record of it, write to it under `with torc
 
 
 class View:
-    """What a tensor that is a view knows of its base.
+    """The relation of a view to its base.
 
     Attributes:
-        base, steps: the tensor it is a view of, and the steps from there to the view.
+        base, steps: the base, and the steps from there to the view.
         version: the version of the memory when `history` was set.
         history: the view's own history; None if it has none, for example under `no_grad`.
         origin: how the view was made, for example `TRACKED`.
-        base_array: the base's array when the view was made: `t_` and the like replace the array.
+        base_array: the base's array when the view was made: operations such as `t_` replace it.
     """
 
     __slots__ = ("base", "base_array", "history", "origin", "steps", "version")
@@ -638,7 +640,7 @@ class View:
         self.base_array = base._array if base_array is None else base_array
 
     def steps_now(self) -> tuple[Step, ...]:
-        """The steps from the present base: the first ones undo `t_` and the like on the base."""
+        """The steps from the present base; the first ones undo operations on it such as `t_`."""
         past, undone = self.base._past, []
         if past and self.base._array is not self.base_array:
             for array, undo in reversed(past):
@@ -649,7 +651,7 @@ class View:
 
 
 def make_view(out: Tensor, source: Tensor, step: Step, recording: Any) -> View | None:
-    """Make ``out`` a view of ``source``, by one step; None for an inference tensor.
+    """Make ``out`` a view of ``source`` by one step; returns the `View`, None for inference.
 
     Args:
         recording: `mode.enabled`.
@@ -658,7 +660,7 @@ def make_view(out: Tensor, source: Tensor, step: Step, recording: Any) -> View |
     if cell is None:
         cell = source._writes = [0, None]
     out._writes = cell
-    if cell.__class__ is InferenceCell:  # it has no history
+    if cell.__class__ is InferenceCell:  # an inference tensor has no history
         return None
     made: View = new_object(View)
     out._view, out._history, made.history, made.version = made, ASK, None, cell[0]
@@ -675,7 +677,7 @@ def make_view(out: Tensor, source: Tensor, step: Step, recording: Any) -> View |
 
 
 def replay_steps(steps: Sequence[Step], start: Any) -> Any:
-    """Take the steps from a base (or an ndarray of its shape) to the view."""
+    """The view that the steps lead to from ``start``, a base or an ndarray of its shape."""
     for function, arguments, number in steps:
         start = function(start, *arguments)
         if number is not None:
@@ -684,12 +686,12 @@ def replay_steps(steps: Sequence[Step], start: Any) -> Any:
 
 
 def history_of(tensor: Tensor, *others: Tensor | None, copies: bool = False) -> Any:
-    """The history, for a new node, of an operand whose own is `ASK`.
+    """The history, for a new node, of an operand whose ``_history`` is `ASK`.
 
     Args:
         others: the other operands. An operation whose operands are all inference tensors is not
             recorded.
-        copies: whether the operation copies: then it is recorded even so.
+        copies: whether the operation is a copy, which is recorded even then.
     """
     if tensor._view is not None:
         return view_history(tensor)
@@ -714,13 +716,13 @@ def leaf_history(leaf: Tensor) -> Any:
 
 
 def version_of(tensor: Tensor) -> Any:
-    """How often the memory of a tensor was written to."""
+    """The number of writes to the memory of a tensor."""
     cell = tensor._writes
     return 0 if cell is None else cell[0]
 
 
 def view_history(tensor: Tensor) -> Any:
-    """The history of a view: derived anew from the base if the memory was written to since."""
+    """The history of a view; a new one, from the base, if the memory was written to since."""
     view, version = tensor._view, tensor._writes[0]
     history = view.history
     if version == view.version and history.__class__ is Recorded:
@@ -732,7 +734,7 @@ def view_history(tensor: Tensor) -> Any:
         former = tensor._edge
         view.history = AsStridedBackward0(view)
         if tensor._leaf_hooks is not None:
-            tensor._leaf_hooks.clear()  # it is a leaf no longer
+            tensor._leaf_hooks.clear()  # the tensor is no longer a leaf
         if tensor._retains_grad:
             move_retain_grad(tensor, former)
         view.version = version
@@ -744,7 +746,7 @@ def view_history(tensor: Tensor) -> Any:
 
 
 def edge_to(history: Any) -> Edge:
-    """A history, as `Recorded._edges` has it, as an edge."""
+    """The edge for a history in `Recorded._edges`."""
     if history is None:
         return NO_EDGE
     if history.__class__ is tuple:
@@ -764,7 +766,7 @@ def accumulator_edge(leaf: Tensor) -> Edge:
 def keep_accumulators(*tensors: Tensor) -> None:
     """Make the accumulators of leaves whose shape or dtype is about to change.
 
-    An accumulator knows the shape and dtype that the gradients of existing graphs have. The garbage
+    An accumulator keeps the shape and dtype of the gradients of existing graphs. The garbage
     collector finds the nodes of these graphs, so recording keeps no list of them.
     """
     leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
@@ -779,7 +781,7 @@ def keep_accumulators(*tensors: Tensor) -> None:
 
 
 def edge_of(tensor: Tensor) -> Edge:
-    """The edge that takes the gradient of ``tensor``; for a leaf, the edge to its accumulator."""
+    """The edge along which the gradient of ``tensor`` goes; for a leaf, to its accumulator."""
     return edge_to(kept_history(tensor))
 
 
@@ -813,7 +815,7 @@ class AsStridedBackward0(Node):
         g = grads[0]
         if g is None:
             return (None,)
-        if graph and 0 in g.shape:  # as in PyTorch, the gradient of nothing has no history
+        if graph and 0 in g.shape:  # as in PyTorch, an empty gradient has no history
             return (g._lift(np.zeros(self.shape, g._array.dtype)),)
         for node, number in self.chain:
             arrived = [None] * len(node._outputs)
@@ -900,8 +902,8 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     """Refuse a write to an inference tensor, or to memory that several elements share.
 
     Args:
-        expanded: a function's name: warn in its name of shared memory, instead of an error. If "",
-            accept shared memory.
+        expanded: the name of a function that warns of shared memory instead of an error; "" accepts
+            shared memory.
     """
     if tensor._writes is not None:
         refuse_write(tensor._writes)
@@ -929,12 +931,12 @@ def refuse_history(tensor: Tensor) -> None:
 
 
 def leaf_write_error(tensor: Tensor, view: str = "") -> RuntimeError:
-    """The error for a recorded write to a leaf."""
+    """The error for a recorded write to a leaf, or to a ``view`` of one."""
     return RuntimeError(LEAF_WRITE.format(view) + describe_operands({"input": tensor}, ALLOWED))
 
 
 def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) -> None:
-    """Store the result of the in-place operation ``name`` and count the write.
+    """Store the result of the in-place operation ``name`` in a tensor and count the write.
 
     Args:
         c_names: whether the error for a dtype that does not fit uses the dtype's name in C.
@@ -961,7 +963,7 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
     """Make ``node`` the history of a tensor after a write.
 
     Args:
-        number: the number of the node's output that the tensor is.
+        number: the tensor's number among the node's outputs.
         position: the position of the node's edge to the tensor's former history.
     """
     view = tensor._view
@@ -977,7 +979,7 @@ def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> No
     base._come_from((CopySlices(base, node.materialize(), view.steps_now(), position), 0))
     if base._retains_grad:
         move_retain_grad(base, before)
-    view.version = -1  # so that `view_history` takes a new one from the base
+    view.version = -1  # so that `view_history` makes a new history from the base
     now = edge_of(tensor)[0]
     if now is not None:
         node._view_node = weakref.ref(now)
@@ -991,7 +993,7 @@ def refuse_rebase(tensor: Tensor) -> None:
 
 
 def move_retain_grad(tensor: Tensor, former: Edge | None) -> None:
-    """After a write to a tensor: move its `retain_grad` from its former node to its new node."""
+    """Move a tensor's `retain_grad` from its former node to its new one, after a write."""
     if former is not None and tensor._edge is not None:
         (old, old_number), (node, number) = former, tensor._edge
         if old is not None and node is not None and old_number in old.own_hooks().retain:

@@ -21,7 +21,7 @@ from nanotorch.names.lookup import stand_in as _stand_in
 _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
 _on_demand("nanotorch.autograd.grad_mode")
 
-if _TYPE_CHECKING:  # the rest is imported when it is used
+if _TYPE_CHECKING:  # at run time, these are imported on first use
     from nanotorch.autograd import functional as functional
     from nanotorch.autograd import graph as graph
     from nanotorch.autograd.explanation import explain as explain

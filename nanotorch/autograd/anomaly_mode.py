@@ -1,4 +1,4 @@
-"""Finding the operation whose gradient fails, or that made nan or infinity: anomaly mode."""
+"""Anomaly mode: finds the operation whose gradient fails, or that first made nan or infinity."""
 
 import threading
 from typing import Any
@@ -14,10 +14,10 @@ from nanotorch._core.tensor import observers
 
 
 class Setting:
-    """Whether the mode is on, and whether it looks for nan, as long as something is in force.
+    """A setting of anomaly mode: whether the mode is on, and whether it looks for nan.
 
     Args:
-        owner: the context manager that ends it.
+        owner: the context manager that ends the setting.
     """
 
     def __init__(self, owner: Any, enabled: bool, check_nan: bool) -> None:
@@ -25,15 +25,15 @@ class Setting:
 
 
 class _Here(threading.local):
-    """Per thread: the setting last made by a call, which may yet turn out to be a context."""
+    """Per thread: the setting of the last call, which `__enter__` may still make a context."""
 
     pending: Setting | None = None
 
 
 here = _Here()
 changing = threading.RLock()
-# What is in force, the last first; threads may leave their contexts in any order. The first of the
-# list is what holds outside of all contexts.
+# The settings in force: the last one counts. The first one holds outside of all contexts. Threads
+# may leave their contexts in any order.
 settings = [Setting(None, False, True)]
 
 
@@ -43,27 +43,27 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode, once on, looks for nan and infinity."""
+    """Whether anomaly mode looks for nan and infinity when it is on."""
     return anomaly.check_nan
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """`set_detect_anomaly` by another name."""
+    """Call `set_detect_anomaly`."""
     set_detect_anomaly(mode, check_nan)
 
 
 def first_nonfinite(phase: str | None = None) -> NonFinite | None:
-    """The first operation that made infinity of finite numbers, or nan of numbers without nan.
+    """The first operation that made infinity from finite numbers, or nan from numbers without nan.
 
-    It is remembered after the mode has been turned off, until it is turned on again.
+    The answer stays after the mode is turned off, until it is turned on again.
 
     Args:
-        phase: "forward" or "backward" to ask for the first of a forward or backward pass.
+        phase: "forward" or "backward" for the first of a forward or backward pass; default: any.
 
     Returns:
-        None if there has been none. Otherwise what `print` shows in full: the attribute ``op`` has
-        its name, ``module``, ``file`` and ``line`` where it was called, ``inputs`` and ``result``
-        the ranges of the values.
+        None if there was none. Otherwise a record that `print` shows in full: ``op`` is the
+        operation's name; ``module``, ``file`` and ``line`` are where it was called; ``inputs`` and
+        ``result`` are the ranges of the values.
 
     Raises:
         ValueError: for any other phase.
@@ -74,7 +74,7 @@ def first_nonfinite(phase: str | None = None) -> NonFinite | None:
 
 
 def _settle() -> None:
-    """A call that was not followed by `__enter__` has changed what was in force for good."""
+    """Make the pending setting permanent: its call was not followed by `__enter__`."""
     pending, here.pending = here.pending, None
     if pending is not None:
         before = settings[settings.index(pending) - 1]
@@ -83,7 +83,7 @@ def _settle() -> None:
 
 
 def _enter(owner: Any, enabled: bool, check_nan: bool) -> Setting:
-    """Put a setting into force."""
+    """Put a setting into force; returns the setting."""
     with changing:
         _settle()
         if enabled and not anomaly.enabled:
@@ -102,7 +102,7 @@ def _leave(owner: Any) -> None:
 
 
 def _apply() -> None:
-    """Let the engine do what the last setting says."""
+    """Switch the engine to the last setting."""
     enabled, check_nan = settings[-1].enabled, settings[-1].check_nan
     if enabled and not anomaly.enabled:
         observers.append(anomaly)
@@ -114,25 +114,26 @@ def _apply() -> None:
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
-    """Turn anomaly mode on or off, at once; as a context manager, until its end.
+    """Turn anomaly mode on or off, at once; as a context manager, until the end of its block.
 
-    In anomaly mode every recorded operation notes the call that made it, and a backward pass that
+    In anomaly mode, every recorded operation notes the call that made it. A backward pass that
     fails warns with the traceback of the call whose gradient it was computing.
 
-    With ``check_nan`` the result of every operation is looked at, in grad mode or not. The first
-    that makes infinity of finite numbers gives a `NonFiniteWarning`, and so does the first that
-    makes nan of numbers without nan, with the module, the line and the ranges of its inputs.
-    Numbers in the program, as in ``masked_fill(mask, float("-inf"))``, are inputs like others. To
-    stop there, make the warning an error::
+    ``check_nan`` checks the result of every operation, in grad mode or not. A `NonFiniteWarning`
+    reports the first operation that makes infinity from finite numbers, and the first that makes
+    nan from numbers without nan, with the module, the line and the ranges of its inputs. Numbers in
+    the program, as in ``masked_fill(mask, float("-inf"))``, count as inputs. To stop there, make
+    the warning an error::
 
         warnings.simplefilter("error", torch.autograd.anomaly_mode.NonFiniteWarning)
 
-    Where a backward pass fails because of nan, the error tells as well where it began. Elsewhere
-    `first_nonfinite` has the answer.
+    If a backward pass fails because of nan, its error also says where the nan began. In other
+    cases, call `first_nonfinite`.
 
     Args:
         mode: whether the mode is on from now on, in all threads.
-        check_nan: look for nan and infinity, and let a backward pass fail where a gradient is nan.
+        check_nan: whether to look for nan and infinity. A backward pass then fails if a gradient is
+            nan.
 
     Raises:
         TypeError: if ``mode`` is not a bool.
@@ -151,7 +152,7 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         if here.pending is not None and here.pending.owner is self:
             here.pending = None
             return
-        # Entered again, or later: as in PyTorch, nothing changes until the end.
+        # Entered again, or after another call: as in PyTorch, nothing changes until the end.
         with changing:
             now = _enter(self, anomaly.enabled, anomaly.check_nan)
             before = settings[settings.index(now) - 1]
@@ -162,10 +163,11 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
-    """Context manager: anomaly mode, see `set_detect_anomaly`; warns that it takes time.
+    """Context manager that turns on anomaly mode and warns that it is slow: `set_detect_anomaly`.
 
     Args:
-        check_nan: look for nan and infinity, and let a backward pass fail where a gradient is nan.
+        check_nan: whether to look for nan and infinity. A backward pass then fails if a gradient is
+            nan.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -41,20 +41,20 @@ def backward(
     retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
     inputs: Tensors | None = None,
 ) -> None:  # fmt: skip
-    """Add to the leaves' ``grad`` the gradient of the sum of ``tensors`` with respect to them.
+    """Compute the gradient of the sum of ``tensors`` and add it to the ``grad`` of the leaves.
 
     Args:
-        tensors: what to differentiate.
-        grad_tensors: for each, the weights of its elements, of its shape; None where it has a
-            single element.
-        retain_graph: keep the saved values for another pass; default: ``create_graph``.
-        create_graph: record the pass itself, for higher derivatives.
+        tensors: the tensor or tensors to differentiate.
+        grad_tensors: for each tensor, the weights of its elements, in its shape; None for 1, if
+            the tensor has a single element.
+        retain_graph: whether to keep the saved values for another pass; default: ``create_graph``.
+        create_graph: whether to record the pass itself, for higher derivatives.
         grad_variables: the former name of ``grad_tensors``, deprecated.
-        inputs: accumulate into these tensors only.
+        inputs: the only tensors whose ``grad`` changes; default: all leaves.
 
     Raises:
         RuntimeError: if a weight is missing or has another shape, if a tensor does not require
-            grad, if saved values have been freed or changed in place.
+            grad, or if saved values were freed or changed in place.
 
     Warns:
         UserWarning: once, for ``create_graph``.
@@ -82,7 +82,7 @@ def backward(
         return
     places = []
     for target in wanted:
-        places.append(edge_of(target))  # which brings views up to date
+        places.append(edge_of(target))  # `edge_of` also brings views up to date
         target.retain_grad()
     Sweep(roots, freed, create_graph, places, accumulate=True).run()
 
@@ -92,14 +92,14 @@ def tensor_backward(
     self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None,
     create_graph: bool = False, inputs: Tensors | None = None,
 ) -> None:  # fmt: skip
-    """Add to the leaves' ``grad`` the gradient of this tensor with respect to them.
+    """Compute the gradient of this tensor and add it to the ``grad`` of the leaves.
 
     Args:
-        gradient: weights of this tensor's elements, of its shape; may be left out for a single
+        gradient: the weights of this tensor's elements, in its shape; optional if it has a single
             element.
-        retain_graph: keep the saved values for another pass; default: ``create_graph``.
-        create_graph: record the pass itself, for higher derivatives.
-        inputs: accumulate into these tensors only.
+        retain_graph: whether to keep the saved values for another pass; default: ``create_graph``.
+        create_graph: whether to record the pass itself, for higher derivatives.
+        inputs: the only tensors whose ``grad`` changes; default: all leaves.
 
     Raises:
         RuntimeError: see `nanotorch.autograd.backward`.
@@ -122,17 +122,21 @@ def grad(
     """The gradients of the sum of ``outputs`` with respect to ``inputs``; no ``grad`` changes.
 
     Args:
-        outputs, inputs: tensors; any tensor of the graph may be an input.
-        grad_outputs: for each output, the weights of its elements.
-        retain_graph, create_graph: as for `backward`.
+        outputs: the tensor or tensors to differentiate.
+        inputs: any tensors of the graph.
+        grad_outputs: for each output, the weights of its elements, as for `backward`.
+        retain_graph, create_graph: see `backward`.
         only_inputs: deprecated; always True.
-        allow_unused: give None for inputs that ``outputs`` do not depend on.
-        is_grads_batched: ``grad_outputs`` have a leading dimension; one gradient for each.
-        materialize_grads: give zeros instead of None.
+        allow_unused: whether an input may be unused: its gradient is None; default:
+            ``materialize_grads``.
+        is_grads_batched: whether ``grad_outputs`` have a leading dimension. Each of its entries
+            gives one gradient; the results are stacked.
+        materialize_grads: whether unused inputs get zeros instead of None.
 
     Raises:
-        RuntimeError: as for `backward`; if an input does not require grad, or is unused and that
-            is not allowed.
+        RuntimeError: as for `backward`; if an input does not require grad; if an input is unused
+            without ``allow_unused``.
+        ValueError: for ``materialize_grads`` with ``allow_unused=False``.
     """
     if not only_inputs:
         warn(ONLY_INPUTS, FutureWarning)
@@ -177,7 +181,7 @@ def batched_grad(
     outputs: Tensors, inputs: list[Tensor], grad_outputs: Any, create_graph: bool,
     allow_unused: bool, materialize: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """`grad` for each entry of the leading dimension of ``grad_outputs``, stacked."""
+    """The stacked results of `grad` for each entry of ``grad_outputs`` along dimension 0."""
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")
     with activate_batch(batch):
@@ -194,7 +198,7 @@ def as_list(targets: Tensors) -> list[Tensor]:
     return [targets] if isinstance(targets, Tensor) else list(targets)
 
 
-# The gradient of a scalar by itself.
+# The gradient of a scalar with respect to itself.
 ONES = {np.dtype(kind).char: kind(1) for kind in (np.float16, np.float32, np.float64)}
 
 
@@ -231,7 +235,7 @@ def start_edges(tensors: Tensors, weights: Any, create_graph: bool) -> list[tupl
 
 
 def original_shape(edge: Edge, weight: Any) -> Any:
-    """A first gradient in the shape of the tensor when it was made, which `unsqueeze_` changes."""
+    """The first gradient in the shape that the tensor was made with; `unsqueeze_` changes it."""
     node, number = edge
     if node is None or weight.shape == node._outputs[number][0]:
         return weight
@@ -246,7 +250,7 @@ def original_shape(edge: Edge, weight: Any) -> Any:
 
 
 def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor:
-    """The weights of a root's elements; 1 for a single element if none are given."""
+    """The weights of a root's elements, in its dtype; by default ones, for a single element."""
     shape, dtype = root._array.shape, root._array.dtype
     if weight is None:
         if root.requires_grad and math.prod(shape) != 1:

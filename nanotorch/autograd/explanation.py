@@ -1,4 +1,4 @@
-"""What a computation and its backward passes do, step by step, on one page: `explain`.
+"""`explain`: one page that shows a computation and its backward passes, step by step.
 
 explain(loss).save("loss.html")         # this is loss.backward(), watched
 
@@ -46,19 +46,19 @@ from nanotorch.autograd.graph_text import (
 )
 from nanotorch.autograd.graph_view import shorten_middle, svg
 
-# What happened, as texts.
+# The steps of a computation, as texts.
 
 
 class Step(NamedTuple):
-    """One step.
+    """One step: a node that was recorded, or that ran in a backward pass.
 
     Attributes:
-        phase: "forward", or which backward pass.
-        key: of the box in the graph.
-        title: of the node.
-        where: the user's line, as file and line, and its text; of a node the line that made it.
-        facts: what happens, each with its kind.
-        changes: of values in the graph: the box, the row, the text.
+        phase: "forward", or the name of the backward pass.
+        key: the key of the node's box in the graph.
+        title: the node's symbol and class.
+        where: the user's line that made the node: ``file:line``, and its text.
+        facts: what happens in the step: pairs of a kind and a text.
+        changes: the values that change in the graph: the key of the box, the row, the text.
     """
 
     phase: str
@@ -70,39 +70,39 @@ class Step(NamedTuple):
 
 
 UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an operand that the graph does not keep
-LONGEST_CALL = 24  # characters that stand for the name of a result
+LONGEST_CALL = 24  # characters of a call that can replace the name of its result
 BUSY = "explain() watches already; end its `with` block first"
 D = "\N{PARTIAL DIFFERENTIAL}"
 
 
 class explain:  # noqa: N801 - called as a function, or entered as `detect_anomaly` is
     """Watch a computation: its operations, then its backward passes, node by node in the engine's
-    order, each with its formula and the numbers in it. Notebooks show the page, `save` writes it.
-    A large graph is folded by modules, if its forward pass was watched.
+    order. Each node has its formula and the numbers in it. Notebooks show the page, `save` writes
+    it. A large graph is folded by modules, if its forward pass was watched.
 
     Args:
-        loss: run ``loss.backward()``, watched; the operations before it are told as far as the
-            graph remembers them. Without it, a context manager that watches what happens inside.
+        loss: a tensor: `explain` runs ``loss.backward()``, and shows the operations before it as
+            far as the graph keeps them. Default: a context manager that watches its block.
 
     Attributes:
-        steps: what happened, a `Step` each.
-        graph: the graph of it, with values.
+        steps: a `Step` for each node that was recorded or that ran.
+        graph: the graph of the computation, with values.
 
     Raises:
-        TypeError: if ``loss`` is no tensor.
-        RuntimeError: inside of another `explain`; what ``loss.backward()`` raises.
+        TypeError: if ``loss`` is not a tensor.
+        RuntimeError: inside another `explain`; or what ``loss.backward()`` raises.
     """
 
     def __init__(self, loss: Tensor | None = None) -> None:
         self.steps: list[Step] = []
         self.graph = Graph()
-        self._modules: dict[str, tuple[str, ...]] = {}  # the path of each box's
+        self._modules: dict[str, tuple[str, ...]] = {}  # by box: the path of its module
         self._nodes: dict[Node, Seen] = {}
         self._sweeps: list[Any] = []
-        self._names: dict[int, str] = {}  # of tensors, by `id`
-        self._places: dict[int, tuple[Node, int]] = {}  # of results
-        self._run: Any = None  # what the node that runs was given and made, and its formulas
-        self._held: list[Any] = []  # as long as these live, nothing else gets their `id`
+        self._names: dict[int, str] = {}  # names of tensors, by `id`
+        self._places: dict[int, tuple[Node, int]] = {}  # by `id` of a result: its edge
+        self._run: Any = None  # the inputs, results and formulas of the node that runs
+        self._held: list[Any] = []  # while these live, nothing else gets their `id`
         if loss is not None:
             if not isinstance(loss, Tensor):
                 raise TypeError(f"explain() takes a Tensor, got {type(loss).__name__}")
@@ -134,7 +134,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self._nodes, self._places, self._sweeps, self._held = {}, {}, [], []
 
     def _learn_names(self) -> None:
-        """Note what the user's variables are called now."""
+        """Note the current names of the user's variables."""
         for number, name in names_in(call_site_of(sys._getframe(1))[1]).items():
             if not name.startswith("self.") or number not in self._names:
                 self._names[number] = name
@@ -143,7 +143,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 self._seen(node).names[output] = self._names[number]
 
     def _seen(self, node: Node) -> Seen:
-        """What is known of a node, to be added to."""
+        """The facts known of a node; an empty `Seen` at first."""
         if node not in self._nodes:
             self._nodes[node] = vars(node)["_seen"] = Seen(node)
         return self._nodes[node]
@@ -164,7 +164,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         return f"{name} {type(node).__name__}".strip()
 
     def _begin(self, phase: str, node: Node) -> Step:
-        """A step, to which what comes of it is added."""
+        """Append a step without facts and changes; returns the step."""
         site = call_note_of(node)[0]
         where = (f"{short_path(site.file)}:{site.line}", site.source) if site else ("", "")
         key = key_of(node.variable if isinstance(node, AccumulateGrad) else node)
@@ -174,7 +174,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
     # Forward
 
     def _look_back(self, loss: Tensor) -> None:
-        """Tell the operations behind a tensor, which nobody has watched."""
+        """Add a step for each operation that led to ``loss``; these ran before the watch began."""
         walk = Walk(tensors_in(call_site_of(sys._getframe(1))[1]))
         walk.add_output(loss)
         made = walk.made()
@@ -192,7 +192,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             self._tell(node, call_text(op, name, operands, saved_by(node) if op else {}))
 
     def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
-        """An operation has made a node, for the engine."""
+        """Add the step of an operation that has made a node; the engine calls this."""
         self._learn_names()
         self._held += [out, *arguments]
         outputs, op = out if isinstance(out, tuple) else (out,), op_of(node)
@@ -200,7 +200,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         inputs = {n: given[n] for n in operands_of(op)} if op else dict(enumerate(arguments))
         written = any(value is outputs[0] for value in arguments)
         for tensor in () if written else outputs:
-            self._names.pop(id(tensor), None)  # of a former tensor
+            self._names.pop(id(tensor), None)  # a former tensor's name
         name = type(node).__name__.removesuffix("Backward")
         if op:
             name = op.inplace_name if written else op.known_as
@@ -224,13 +224,17 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self._tell(node, *calls)
 
     def _operand(self, value: Any) -> str:
-        """The name of an operand, or its value; of a large one the shape."""
+        """The name of an operand, else its value, or its shape if it is large."""
         edge = self._places.get(id(value))
         name = self._names.get(id(value)) or (edge and self._label(edge, ""))
         return name or short_value(value if is_short(value) else getattr(value, "shape", "several"))
 
     def _tell(self, node: Node, *calls: str) -> None:
-        """A step forward: the call of an operation, with names and with values."""
+        """Add a forward step.
+
+        Args:
+            calls: the call of the operation, with names and, if they are short, with values.
+        """
         seen = self._seen(node)
         seen.call = calls[0] if len(calls[0]) <= LONGEST_CALL else ""
         inside = "" if anomaly.running is None else ", recorded by a backward pass"
@@ -249,7 +253,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
     def _gradients(
         self, node: Node, found: Sequence[tuple[str, str]], results: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
-        """What a node's formulas are, and what comes of them."""
+        """The formulas of a node and their results, as facts."""
         names = list(getattr(op_of(node), "formulas", ()))
         for position, (edge, formula) in enumerate(zip(node._edges, found, strict=False)):
             if edge[0] is not None:
@@ -259,7 +263,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 yield "formula", " = ".join(filter(None, parts))
 
     def visit(self, sweep: Any, node: Any, held: list[Any]) -> None:
-        """Run a node in a backward pass, for the engine."""
+        """Run a node in a backward pass and add its step; the engine calls this."""
         if not sweep.uses(node):
             sweep.visit(node, held)
             return
@@ -275,7 +279,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
     def _backward(
         self, sweep: Any, node: Any, held: list[Any], step: Step
     ) -> Iterator[tuple[str, str]]:
-        """Run a node and tell what happens."""
+        """Run a node; yields the facts of its step."""
         arrived = list(map(short_value, held[0::2]))
         yield "arrives", f"g = {', '.join(arrived)}"
         saved = [name for name, value in saved_by(node).items() if isinstance(value, Tensor)]
@@ -317,16 +321,17 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                     yield "sends", f"{text} to {self._label(edge, self._title(edge[0]))}"
 
     def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
-        """A node has made gradients from those that arrived, for the engine."""
+        """Note the gradients that arrived at a node and those it made; the engine calls this."""
         with no_grad():
             found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived)
         self._run = list(map(short_value, arrived)), list(map(short_value, grads)), found
 
     def _hooks(self, node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
-        """The hooks that acted at a node.
+        """The hooks that ran at a node, as facts.
 
         Args:
-            arrived, given: the gradients before hooks, and those that the node got.
+            arrived: the gradients before the hooks.
+            given: the gradients after the hooks, which the node got.
         """
         hooks = node._hooks or NodeHooks()
         before = chain(*(listed.values() for listed in (*hooks.tensor.values(), hooks.before)))
@@ -345,19 +350,19 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
     @property
     def html(self) -> str:
-        """The page: one file, which needs nothing else."""
+        """The page: one HTML file that needs no other file."""
         steps = [step._asdict() for step in self.steps]
-        for step in steps:  # in boxes that are as wide as the picture has them
+        for step in steps:  # the picture's boxes are as wide as shortened texts
             step["changes"] = [(*row, shorten_middle(text)) for *row, text in step["changes"]]
         data = {"steps": steps, "pictures": pictures(self.graph, self._modules)}
-        # Keys are addresses: in their place, numbers make pages of like programs alike.
+        # Keys are addresses. Replace them by numbers: equal programs make equal pages.
         numbers = {key: str(number) for number, key in enumerate(self.graph.boxes)}
         text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/").replace("<!", "<\\!")
         text = re.sub(r"\d+", lambda found: numbers.get(found[0], found[0]), text)
         return Path(__file__).with_suffix(".html").read_text("utf-8").replace('"DATA"', text, 1)
 
     def save(self, path: str | PathLike[str]) -> str:
-        """Write the page into a file; returns its path."""
+        """Write the page to the file ``path``; returns the path."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(self.html, "utf-8")
@@ -372,12 +377,12 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
 
 def waiting(sweep: Any, edge: Edge) -> str:
-    """The gradient that has arrived where an edge leads; "" if none has."""
+    """The gradient that waits at the end of an edge, as text; "" if none has arrived."""
     held = sweep.waiting.get(edge[0])
     return "" if held is None or held[2 * edge[1]] is None else short_value(held[2 * edge[1]])
 
 
-# A graph that is too large to be read at once: a picture of its modules, and one of each.
+# A graph that is too large to read at once is drawn as a picture of its modules, and one of each.
 
 
 FOLD = 40  # boxes
@@ -385,18 +390,18 @@ Paths = Mapping[str, tuple[str, ...]]
 
 
 def pictures(graph: Graph, modules: Paths) -> list[dict[str, Any]]:
-    """The picture of a graph and those of the modules that are folded in it, the outer first.
+    """The pictures of a graph and of the modules that are folded in it, outer ones first.
 
     Args:
-        modules: the path of each node's module, by its key, in the order of the forward pass.
+        modules: for each node's key, the path of its module, in the order of the forward pass.
     """
     found: list[dict[str, Any]] = []
     todo = [(graph, "", "", -1, 0)]
     for whole, key, name, parent, depth in todo:  # the list grows while the loop runs
         groups: dict[str, list[str]] = {}
         if len(whole.boxes) > FOLD:
-            # By the modules that nodes are in, at the first depth at which these differ. Only
-            # neighbours in the forward pass stand together, so that no two groups need each other.
+            # Group the nodes by their modules, at the first depth at which these differ. A group
+            # has only neighbours in the forward pass: so no two groups need each other.
             keys, runs, deep = [k for k in modules if k in whole.boxes], [[""]], [[""]]
             while len(runs) < 2 and deep:
                 depth += 1

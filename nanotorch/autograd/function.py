@@ -1,4 +1,4 @@
-"""Operations of the user's own: a forward and a backward, written with tensors."""
+"""`Function`: an operation that the user defines by a forward and a backward on tensors."""
 
 import functools
 import inspect
@@ -31,20 +31,20 @@ from nanotorch._core.tensor import Tensor, hooks, opened, pack_all, wrap
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.shape import view_in
 
-# How the outputs of a user's function take their place in the graph.
+# How the outputs of a user's function enter the graph.
 #
-# An output may be new, or a view; an input returned as it came, or written to; one of several, or
-# marked as having no gradient. What each means is what PyTorch makes of it.
+# An output may be a new tensor, a view, an unchanged input, or an input that `forward` wrote to. It
+# may be one of several, or marked as having no gradient. Each case behaves as in PyTorch.
 
 
 LEAF = "a leaf Variable that requires grad has been used in an in-place operation."
-NO_TENSOR = ((), None)  # stands for the shape and dtype of an output that is no tensor
+NO_TENSOR = ((), None)  # the shape and dtype noted for an output that is not a tensor
 
 
 def finish_outputs(
     node: "BackwardCFunction", inputs: Sequence[Tensor], outputs: Any, recording: bool
 ) -> Any:
-    """The outputs of `forward` with their history; keeps for the node what it is to save.
+    """Give the outputs of `forward` their history and save the node's values; returns the outputs.
 
     Args:
         inputs: the arguments that are tensors.
@@ -76,7 +76,7 @@ def finish_outputs(
         if is_dirty and out.requires_grad and out._edge is None:
             raise RuntimeError(LEAF)
         if is_dirty and is_input:
-            # On top of the history of an input that was written to; its gradient goes.
+            # The node follows the history of the input that was written to; its ``grad`` is reset.
             if out._view is not None and len(results) > 1:
                 raise RuntimeError(
                     "a Function that writes to an input that is a view of another Tensor cannot "
@@ -106,7 +106,7 @@ def finish_outputs(
 
 
 def is_among(tensor: Any, tensors: Sequence[Any]) -> bool:
-    """Whether it is one of them, itself."""
+    """Whether ``tensor`` itself is one of ``tensors``."""
     for t in tensors:  # noqa: SIM110 - `any` takes three times as long
         if t is tensor:
             return True
@@ -114,7 +114,11 @@ def is_among(tensor: Any, tensors: Sequence[Any]) -> bool:
 
 
 def marked_tensors(values: tuple[Any, ...] | None, function: str) -> tuple[Tensor, ...]:
-    """The tensors that a method of ``ctx`` has marked."""
+    """The tensors that a method of ``ctx`` has marked; refuses other values.
+
+    Args:
+        function: the method's name, for the error.
+    """
     for value in values or ():
         if not isinstance(value, Tensor):
             raise RuntimeError(f"{function} takes tensors, not {type(value).__name__}")
@@ -122,34 +126,35 @@ def marked_tensors(values: tuple[Any, ...] | None, function: str) -> tuple[Tenso
 
 
 def without_history(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
-    """An output without history; inputs keep theirs and are returned as another tensor."""
+    """An output without history. An input keeps its own: the output is then another tensor."""
     if out.requires_grad:
         if is_input:
             return out.detach()
-        # As `no_grad` leaves a view: of what requires grad, and cut off from it.
+        # A view stays as `no_grad` makes it: its base requires grad, but it is cut off from it.
         return out if out._view is not None else out.detach_()
     return view_of_whole(out) if is_input and not is_dirty else out
 
 
 def view_of_whole(tensor: Tensor) -> Tensor:
-    """A view of all of a tensor."""
+    """A view of all elements of a tensor."""
     out = wrap(tensor._array)
     make_view(out, tensor, (view_in, (tensor._array.shape,), None), mode.enabled)
     return out
 
 
 def attach_history(out: Tensor, node: Node, number: int, is_input: bool) -> Tensor:
-    """An output with ``node`` as its history; an input returned as it came becomes a view."""
+    """An output with ``node`` as its history; an unchanged input becomes a view of itself."""
     if is_input:
         out = view_of_whole(out)
     if out._view is not None:
-        out._view.version = out._cell[0]  # what `forward` has written is the node's own affair
+        out._view.version = out._cell[0]  # the node accounts for the writes of `forward`
     out._come_from((node, number))
     return out
 
 
 def save_for_node(node: "BackwardCFunction") -> None:
-    """Keep what `save_for_backward` was given: outputs without a reference to them."""
+    """Keep the tensors given to `save_for_backward`; of an output only the array, not the tensor,
+    which would make a reference cycle."""
     values: list[Any] = []
     numbers: list[int | None] = []
     kept = node.to_save or ()
@@ -175,7 +180,7 @@ def save_for_node(node: "BackwardCFunction") -> None:
         node._saved = pack_all(values, kinds, outputs)
 
 
-# Operations of the user's own: a forward and a backward, written with tensors.
+# An operation of the user: a forward and a backward on tensors.
 #
 #     class Cube(Function):
 #         @staticmethod
@@ -190,8 +195,8 @@ def save_for_node(node: "BackwardCFunction") -> None:
 #
 #     y = Cube.apply(x)
 #
-# ``ctx`` is the node of the graph itself: what `forward` notes on it, `backward` finds there. The
-# forward pass is not recorded; a backward pass is, if gradients of gradients are asked for.
+# ``ctx`` is the node of the graph itself: `backward` reads there what `forward` has set. The
+# operations inside `forward` are not recorded; those inside `backward` are with `create_graph`.
 
 
 NO_FORWARD = "You must implement the forward function for custom autograd.Function."
@@ -212,10 +217,10 @@ CALLED = (
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context` and `backward` are given as ``ctx``.
+    """The argument ``ctx`` of `forward`, `setup_context` and `backward`.
 
-    Any attribute may be set on it; tensors that are inputs or outputs go through
-    `save_for_backward`, which checks that nothing writes to them in between.
+    Any attribute may be set on it. Save inputs and outputs by `save_for_backward`, which checks
+    that nothing writes to them before the backward pass.
     """
 
     to_save: tuple[Any, ...] | None = None
@@ -224,23 +229,26 @@ class FunctionCtx:
     materialize_grads = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `backward`, which finds them in ``ctx.saved_tensors``.
+        """Keep tensors for `backward`, which reads them from ``ctx.saved_tensors``.
 
-        A later call replaces the former's. The gradients of gradients go through saved inputs and
-        outputs, not through intermediate results.
+        A later call replaces the tensors of an earlier one. Second derivatives pass through saved
+        inputs and outputs, not through intermediate results.
         """
         self.to_save = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Declare inputs that `forward` has written to; they must be returned as well."""
+        """Declare the inputs that `forward` writes to; `forward` must also return them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Declare outputs that have no gradient; `backward` still gets an argument for each."""
+        """Declare the outputs without a gradient; `backward` still gets an argument for each."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros, not None, for outputs whose gradient is not known.
+        """Set whether `backward` gets zeros, not None, for outputs that no gradient reached.
+
+        Args:
+            value: True, the default, for zeros.
 
         Raises:
             TypeError: if ``value`` is not a bool.
@@ -253,11 +261,11 @@ class FunctionCtx:
 class BackwardCFunction(FunctionCtx, Node):
     """The node of a user's function, and its ``ctx``; each function has a subclass."""
 
-    runs_on_nothing = True  # `backward` may do more than pass on what arrives
+    runs_on_nothing = True  # `backward` may return gradients even if none arrives
     needs_input_grad: tuple[bool, ...]
     _forward_cls: "type[Function]"
     _is_tensor: tuple[bool, ...]  # for each argument of `apply`
-    # Which saved tensors are outputs, and which of them.
+    # For each saved tensor, its output number; None for an input.
     _saved_numbers: tuple[int | None, ...] = ()
 
     @property
@@ -265,7 +273,7 @@ class BackwardCFunction(FunctionCtx, Node):
         """The tensors given to `save_for_backward`.
 
         Raises:
-            RuntimeError: if they have been freed, or one has been written to since.
+            RuntimeError: if they were freed, or if one was written to since.
         """
         values = opened(self) if type(self._saved) is not tuple else self._saved
         return tuple(
@@ -285,18 +293,18 @@ class BackwardCFunction(FunctionCtx, Node):
         return results if graph else [r if r is None else r._array for r in results]
 
     def _argument(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
-        """A gradient that arrived as `backward` is to see it."""
+        """A gradient in the form that `backward` gets."""
         if g is None:
-            # An output that is no tensor has no dtype either.
+            # An output that is not a tensor has no dtype.
             return wrap(np.zeros(shape, dtype)) if self.materialize_grads and dtype else None
         if isinstance(g, Tensor):
             return g
         if not g.flags.writeable and g.size <= 1:
-            g = np.array(g)  # broadcast, but nobody else's: PyTorch lets `backward` write to it
+            g = np.array(g)  # as in PyTorch, `backward` may write to a gradient of one element
         return wrap(g)
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
-        """What `backward` returned for the arguments that are tensors, one for each."""
+        """The checked results of `backward`, one for each argument that is a tensor."""
         is_tensor = self._is_tensor
         surplus = results[len(is_tensor) :]
         if len(results) < len(is_tensor) or any(r is not None for r in surplus):
@@ -319,7 +327,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return gradients
 
     def name(self) -> str:
-        """The function's name and `Backward`."""
+        """The function's name followed by `Backward`."""
         return type(self).__name__
 
     def __repr__(self) -> str:
@@ -337,7 +345,7 @@ class FunctionMeta(type):
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
 
 
-# What a function does under `vmap`.
+# A user's function under `vmap`.
 
 
 NEEDS_SETUP = (
@@ -351,7 +359,7 @@ NO_RULE = (
 
 
 def in_batch(apply: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """One sample after the other, whatever a `vmap` of the function's own would do at once."""
+    """Apply a function to one sample at a time; a static method ``vmap`` itself is not called."""
     cls = args[0]
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(NEEDS_SETUP)
@@ -361,14 +369,15 @@ def in_batch(apply: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
 
 
 class Function(metaclass=FunctionMeta):
-    """Base of a user's own operations: subclass it and call ``apply`` of the subclass.
+    """The base class of users' operations: subclass it and call ``apply`` of the subclass.
 
-    Write `forward` with ``ctx`` as its first parameter, or without it and `setup_context` beside
-    it; and `backward`, which returns a gradient or None for each argument of `forward`.
+    Define `forward` with ``ctx`` as its first parameter, or define `forward` without ``ctx`` and
+    `setup_context`. Define `backward`, which returns a gradient or None for each argument of
+    `forward`.
 
     Attributes:
-        generate_vmap_rule: whether `torch.vmap` may apply it, to one sample after the other; it
-            also may if there is a static method ``vmap``.
+        generate_vmap_rule: whether `torch.vmap` may apply the function, one sample at a time. A
+            static method ``vmap`` allows this, too.
     """
 
     generate_vmap_rule = False
@@ -386,7 +395,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Note on ``ctx`` what `backward` needs; if overridden, `forward` gets no ``ctx``."""
+        """Set on ``ctx`` what `backward` needs; if overridden, `forward` gets no ``ctx``."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -397,7 +406,7 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     @under_vmap(in_batch)
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call `forward`, and record it if an argument that is a tensor requires grad."""
+        """Call `forward` and record it if a tensor among the arguments requires grad."""
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args = positional(cls.forward, args, kwargs, separate)
@@ -427,10 +436,10 @@ class Function(metaclass=FunctionMeta):
 def positional(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], separate: bool
 ) -> tuple[Any, ...]:
-    """The arguments of `apply` by position, as gradients are returned for them.
+    """The arguments of `apply` by position; `backward` returns its gradients in this order.
 
     Args:
-        separate: `forward` takes no ``ctx``, and its defaults count as arguments.
+        separate: whether `forward` has no ``ctx``. Then its defaults count as arguments.
     """
     parameters = list(inspect.signature(forward).parameters.values())
     signature = inspect.Signature(parameters if separate else parameters[1:])
@@ -463,7 +472,7 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that computes outside the graph: a gradient of its gradient fails."""
+    """Decorate a `backward` that is not recorded: second derivatives raise RuntimeError."""
 
     @functools.wraps(fn)
     def backward(ctx: Any, *args: Any) -> Any:
@@ -474,7 +483,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return results
         single = not isinstance(results, tuple)
         values = (results,) if single else results
-        # Each result leads to a leaf of its own, so that the graph shows where it ends.
+        # As in PyTorch, the edge of each result ends at a leaf of its own.
         leaves = [None if r is None else r.detach()._set_requires_grad() for r in values]
         tensors = [t for t in leaves if t is not None]
         edges = tuple([NO_EDGE if t is None else edge_of(t) for t in leaves])

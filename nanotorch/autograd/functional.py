@@ -14,9 +14,9 @@ from nanotorch.autograd.function import Function
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.arguments import require
 
-# How the functions take their arguments, check results, and give them back.
+# How the functions read their arguments and return their results.
 #
-# Everything is a tuple inside; what the caller gave as a single tensor comes back as one.
+# Inside, everything is a tuple. If the caller passes a single tensor, the result is a single one.
 
 
 Tensors = tuple[Tensor, ...]
@@ -28,8 +28,8 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     """A tensor or a tuple of tensors as a tuple.
 
     Args:
-        what: how a message calls the value.
-        function: who was given it, for the message.
+        what: the value's name in the error.
+        function: the name of the called function, for the error.
     """
     if isinstance(value, Tensor):
         return (value,)
@@ -41,10 +41,10 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
 
 
 def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool) -> Tensors:
-    """The inputs to differentiate with respect to, apart from the caller's own tensors.
+    """Tensors to differentiate with respect to, distinct from the caller's ``inputs``.
 
     Args:
-        create_graph: keep them connected with the caller's, so that gradients reach those.
+        create_graph: whether gradients of the results reach the caller's tensors.
         strict: must be False.
     """
     if strict:
@@ -59,8 +59,10 @@ def vector_jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
     create_graph: bool,
 ) -> Tensors:  # fmt: skip
-    """The gradient of the weighted outputs by each input, zero where there is none; the graph is
-    kept."""
+    """The gradient of the weighted outputs with respect to each input; zeros for an unused one.
+
+    The graph is kept.
+    """
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     found: Sequence[Tensor | None] = [None] * len(inputs)
     if pairs:
@@ -73,7 +75,7 @@ def vector_jacobian(
 
 
 def finish_results(results: Tensors, like: Any, create_graph: bool) -> Any:
-    """Results as the caller sees them: detached unless asked otherwise, one where one was given."""
+    """The results for the caller: detached unless ``create_graph``; one tensor if ``like`` is."""
     final = results if create_graph else tuple(t.detach() for t in results)
     return final[0] if isinstance(like, Tensor) else final
 
@@ -82,17 +84,22 @@ def jacobian(
     func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """The derivative of each element of each output by each element of each input.
+    """The Jacobian: the derivative of each output element with respect to each input element.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of them.
+        func: a function of tensors that returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
-        create_graph: let the result be differentiated itself.
+        create_graph: whether the result can be differentiated itself.
         strict: must be False.
-        vectorize, strategy: accepted for PyTorch's sake; there is one way to compute it here.
+        vectorize, strategy: ignored; the computation is always the same.
 
     Shape:
-        output's shape + input's shape; a tuple over outputs of tuples over inputs.
+        the output's shape + the input's shape. Several outputs or inputs give tuples, the outer
+        one over outputs.
+
+    Raises:
+        NotImplementedError: for ``strict``.
+        TypeError: if an input or output is not a tensor.
     """
     with enable_grad():
         points = prepare_inputs(inputs, "jacobian", create_graph, strict)
@@ -105,7 +112,7 @@ def jacobian(
 
 
 def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
-    """The Jacobian of one output by each input, a backward pass per element of the output."""
+    """The Jacobian of one output for each input, by one backward pass per output element."""
     rows = [vector_jacobian([out], inputs, [unit], create_graph) for unit in unit_weights(out)]
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
@@ -115,7 +122,7 @@ def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
 
 
 def unit_weights(out: Tensor) -> Iterator[Tensor]:
-    """Weights for a backward pass from each element of an output."""
+    """For each element of an output, the weights that select it in a backward pass."""
     for element in range(out.numel()):
         unit = ops.zeros(out.numel(), dtype=out.dtype)
         unit[element] = 1
@@ -126,14 +133,15 @@ def hessian(
     func: Func, inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """The second derivatives of a function of one element by each pair of input elements.
+    """The Hessian: the second derivatives with respect to each pair of input elements.
 
     Args:
-        func: takes tensors, returns a tensor of one element.
-        inputs, create_graph, strict, vectorize, outer_jacobian_strategy: see `jacobian`.
+        func: a function of tensors that returns a tensor of one element.
+        inputs, create_graph, strict, vectorize: see `jacobian`.
+        outer_jacobian_strategy: ignored.
 
     Shape:
-        input's shape + input's shape; a tuple over inputs of tuples over inputs.
+        the input's shape + the input's shape. Several inputs give tuples of tuples over inputs.
 
     Raises:
         RuntimeError: if ``func`` returns more than one element.
@@ -141,7 +149,8 @@ def hessian(
     as_tuple(inputs, "inputs", "hessian")
 
     def gradient(*points: Tensor) -> Any:
-        # Views, so that what depends on a point does not depend on the gradient's own copy of it.
+        # Differentiate with respect to views. Values that already depend on a point do not depend
+        # on its view.
         inner = tuple(t.view_as(t) for t in points)
         raw = func(*inner)
         as_tuple(raw, OUTPUTS, "hessian")
@@ -161,10 +170,10 @@ def vjp(
 
     Args:
         func, inputs, create_graph, strict: see `jacobian`.
-        v: a tensor per output, of its shape; may be left out for one output of one element.
+        v: for each output, a tensor in its shape; optional for one output of one element.
 
     Returns:
-        What ``func`` returns, and a gradient per input, of its shape.
+        The results of ``func``, and for each input a gradient in its shape.
 
     Raises:
         RuntimeError: if ``v`` does not fit the outputs.
@@ -186,11 +195,11 @@ def vjp(
     return finish_results(outputs, raw, create_graph), finish_results(found, inputs, create_graph)
 
 
-# Gradients against differences: is a backward the derivative of its forward?
+# `gradcheck` compares gradients with differences: is a backward the derivative of its forward?
 #
-# Each element of each input is moved by a little both ways; the change of the outputs, a column of
-# the numerical Jacobian, must agree with what the backward pass says. Use float64: in single
-# precision the differences themselves are wrong in the third digit.
+# Each input element moves by ``eps`` both ways. The change of the outputs is a row of the numerical
+# Jacobian, which must agree with the backward pass. Use float64: in single precision the
+# differences themselves are wrong in the third digit.
 
 
 Jacobian = np.ndarray
@@ -202,7 +211,7 @@ IMPRECISE = (
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not the derivative."""
+    """The error for a gradient that is not the derivative."""
 
 
 def gradcheck(
@@ -213,19 +222,20 @@ def gradcheck(
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:  # fmt: skip
-    """Compare the gradients of ``func`` with differences of its values.
+    """Compare the gradients of ``func`` with finite differences; returns whether they agree.
 
     Args:
-        func: takes the inputs, returns a tensor or several.
-        inputs: a tensor or several arguments; those that are tensors and require grad are moved.
-        eps: how far.
-        atol, rtol: tolerances; the latter times the numerical value.
-        raise_exception: whether a mismatch raises, or returns False.
-        nondet_tol: how much two backward passes may differ.
-        check_undefined_grad: also check that no gradient of the outputs gives none of the inputs.
-        check_grad_dtypes, check_batched_grad, fast_mode, masked: accepted for PyTorch's sake; the
-            dtype is always the input's, and the check always the thorough one.
-        check_forward_ad, check_batched_forward_grad: there is no forward mode; must be False.
+        func: a function of ``inputs`` that returns a tensor or several.
+        inputs: one argument or a sequence of them. The tensors that require grad are checked.
+        eps: the distance by which each element moves, in both directions.
+        atol, rtol: the absolute tolerance, and the tolerance relative to the numerical value.
+        raise_exception: whether a mismatch raises an error; otherwise it returns False.
+        nondet_tol: the largest allowed difference between two backward passes.
+        check_undefined_grad: whether to check that outputs without a gradient give the inputs no
+            gradient or zeros.
+        check_grad_dtypes, check_batched_grad, fast_mode, masked: ignored. A gradient always has its
+            input's dtype, and the check is always the full one.
+        check_forward_ad, check_batched_forward_grad: must be False: there is no forward mode.
         check_backward_ad: must be True.
 
     Raises:
@@ -249,7 +259,7 @@ def gradcheck(
     try:
         check_backward(func, arguments, eps, atol, rtol, nondet_tol)
         each = range(len(differentiable(func(*arguments))) if check_undefined_grad else 0)
-        # Where no gradient arrives at the outputs, none or zeros must come out.
+        # If no gradient arrives at the outputs, the inputs must get none or zeros.
         for missing in (each, *([n] for n in each if len(each) > 1)) if each else ():
             outputs = differentiable(func(*arguments))
             for number in missing:
@@ -274,12 +284,12 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:  # fmt: skip
-    """Compare the gradients of the gradients of ``func`` with differences of those.
+    """Compare the second derivatives of ``func`` with finite differences of its gradients.
 
     Args:
-        grad_outputs: the weights of the outputs, a tensor or several; random ones by default.
-        gen_non_contig_grad_outputs: let the random ones not lie in memory in order.
-        check_fwd_over_rev: there is no forward mode; must be False.
+        grad_outputs: the weights of the outputs, a tensor or several; default: random.
+        gen_non_contig_grad_outputs: whether the random weights are not contiguous.
+        check_fwd_over_rev: must be False: there is no forward mode.
         check_rev_over_rev: must be True.
         func, inputs, eps, atol, rtol, raise_exception, nondet_tol: see `gradcheck`.
         check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode, masked: likewise.
@@ -320,7 +330,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def differentiable(values: Any) -> list[Tensor]:
-    """Those of a function's arguments or outputs that are tensors and require grad."""
+    """The tensors that require grad, among a function's arguments or outputs."""
     return [v for v in as_list(values) if isinstance(v, Tensor) and v.requires_grad]
 
 
@@ -328,7 +338,7 @@ def check_backward(
     func: Callable[..., Any], arguments: Sequence[Any], eps: float, atol: float, rtol: float,
     nondet_tol: float,
 ) -> None:  # fmt: skip
-    """Compare the Jacobians, and two backward passes with each other."""
+    """Compare the Jacobians, and two backward passes; raise GradcheckError for a mismatch."""
     points = differentiable(arguments)
     several = as_list(func(*arguments))
     outputs = differentiable(several)
@@ -361,7 +371,7 @@ def check_backward(
 
 
 class Undefined(Function):
-    """Passes tensors on and their gradients not at all."""
+    """Copies tensors and passes no gradients back."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -375,11 +385,10 @@ class Undefined(Function):
 def numerical_jacobians(
     func: Callable[..., Any], arguments: Sequence[Any], outputs: Sequence[Tensor], eps: float
 ) -> list[list[Jacobian]]:
-    """The numerical Jacobians, by output and input, elements of the input by those of the output.
+    """The numerical Jacobian of each output for each input, `(input elements, output elements)`.
 
     Args:
-        outputs: what the function returns at the point itself; only those of floating-point
-            numbers change.
+        outputs: the results of ``func`` at the point itself; integer outputs have zero Jacobians.
     """
 
     def values() -> list[Tensor]:
@@ -411,10 +420,10 @@ def numerical_jacobians(
 
 
 def analytical_jacobians(out: Tensor, points: list[Tensor]) -> list[Jacobian]:
-    """The Jacobians of one output as the backward pass has them, a pass for each element."""
+    """The Jacobians of one output by backward passes, one for each of its elements."""
     found = zip(jacobian_block(out, tuple(points), False), points, strict=True)
     return [j._array.reshape(out.numel(), p.numel()).T for j, p in found]
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
+if not TYPE_CHECKING:  # so errors about names that are missing give the reason
     __getattr__, __dir__ = on_demand("nanotorch.autograd.functional")

@@ -1,4 +1,4 @@
-"""The recorded graph: its nodes, its edges, what is done with the values it keeps; `Variable`."""
+"""The recorded graph: its nodes and edges, hooks for the values it saves; `Variable`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,13 +10,16 @@ from nanotorch.names.lookup import on_demand
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Context manager: tensors that operations inside keep for their gradients are packed.
+    """Context manager: pack the tensors that operations inside save for their gradients.
 
-    Of nested ones the innermost counts. Gradients of gradients still go through what is unpacked.
+    The innermost of nested blocks counts. Second derivatives still pass through unpacked tensors.
 
     Args:
-        pack_hook: turns a tensor into anything at all; it must not write to the tensor.
-        unpack_hook: turns that back into a tensor of the same values.
+        pack_hook: a function that turns a tensor into any object; it must not write to the tensor.
+        unpack_hook: a function that turns this object back into a tensor of the same values.
+
+    Raises:
+        TypeError: if a hook is not callable.
     """
 
     def __init__(
@@ -36,10 +39,10 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Context manager: keep saved tensors as copies in the main memory, where they are anyway.
+    """Context manager: save copies of tensors in the main memory, where they already are.
 
     Args:
-        pin_memory, device_type: accepted for PyTorch's sake.
+        pin_memory, device_type: ignored.
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -47,13 +50,13 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write to a tensor, or to each of several, that the engine could not see."""
+    """Count a write that the engine did not see, to one tensor or to each of several."""
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
         count_write(t._cell, "increment_version")
 
 
 def reachable_nodes(roots: Iterable[Node | None]) -> Iterator[Node]:
-    """Nodes, and the nodes that their gradients go on to, each once."""
+    """The nodes that can be reached from ``roots`` along edges, these included, each once."""
     todo, seen = list(roots), set()
     for node in todo:  # the list grows while the loop runs
         if node is not None and node not in seen:
@@ -62,7 +65,7 @@ def reachable_nodes(roots: Iterable[Node | None]) -> Iterator[Node]:
             todo += [following for following, _ in node.next_functions]
 
 
-# `Variable`, which tensors that require grad were wrapped in once.
+# `Variable`, which formerly wrapped tensors that require grad.
 
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
@@ -76,16 +79,16 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """A leaf tensor on the memory of another; kept for old scripts, `requires_grad_` does as well.
+    """A leaf tensor on the memory of another, for old scripts: new ones use `requires_grad_`.
 
     Args:
-        data: a tensor; none makes an empty one.
-        requires_grad: whether operations on it are recorded.
-        volatile: accepted with a warning, without effect.
+        data: a tensor; default: an empty one.
+        requires_grad: whether operations on the leaf are recorded.
+        volatile: has no effect but a warning.
 
     Raises:
         TypeError: if ``data`` is not a tensor.
-        RuntimeError: if gradients are asked for a dtype that is not floating-point.
+        RuntimeError: for ``requires_grad`` with a dtype that is not floating-point.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
@@ -103,9 +106,9 @@ class Variable(metaclass=VariableMeta):
 
 
 def variable(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refuse what `torch.tensor` does now."""
+    """Raise RuntimeError: `torch.tensor` replaces this function."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
+if not TYPE_CHECKING:  # so errors about names that are missing give the reason
     __getattr__, __dir__ = on_demand("nanotorch.autograd.graph")

@@ -1,4 +1,4 @@
-"""The recorded graph as texts: values and formulas, boxes and links, and a tree: `print_graph`."""
+"""The recorded graph as text: values, formulas, boxes and links, and the tree of `print_graph`."""
 
 import ast
 import copy
@@ -37,14 +37,14 @@ from nanotorch.autograd.function import BackwardCFunction
 
 
 NUMBERS = (bool, int, float, str, np.generic)  # and words, such as "mean"
-SMALL = 8  # elements of a tensor that is written out
-LONGEST_NAME = 8  # of an operation, beside the name of its node
+SMALL = 8  # the most elements of a tensor that is written out
+LONGEST_NAME = 8  # the longest name of an operation that precedes its node's name
 SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
 SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", "mm", "bmm"), "@")
 
 
 def short_value(value: Any) -> str:
-    """A number, a tensor or several: up to `SMALL` elements are written out."""
+    """A number, a tensor or several as text: all elements up to `SMALL`, else min, mean, max."""
     if isinstance(value, (tuple, list)):
         return f"({', '.join(map(short_value, value))})"
     held = widen(getattr(value, "_array", value))
@@ -59,33 +59,33 @@ def short_value(value: Any) -> str:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether it is a number, a word or several, such as a shape."""
+    """Whether a value is a number, a word, or a tuple of these, such as a shape."""
     return all(map(is_plain, value)) if type(value) is tuple else isinstance(value, NUMBERS)
 
 
 def is_short(value: Any) -> bool:
-    """Whether a formula is to have the value in place of its name."""
+    """Whether a value is short enough to replace its name in a formula."""
     held = getattr(value, "_array", value)
     return held.size <= SMALL if isinstance(held, np.ndarray) else is_plain(held)
 
 
 def parenthesize(text: str) -> str:
-    """A text in parentheses, if it is an operation between two operands."""
+    """A text, in parentheses if it is an operation with a symbol between two operands."""
     infix = any(f" {symbol} " in text for symbol in SYMBOLS.values()) and text[-1] != ")"
     return f"({text})" if infix else text
 
 
 def operands_of(op: Op) -> list[str]:
-    """The names of the inputs, and of numbers that stand for one, such as an exponent."""
+    """The names of the inputs, and of numbers in the place of one, such as an exponent."""
     numbers = op.arithmetic and [n for n in op.statics if op.arguments[n].default is EMPTY]
     return [*op.inputs, *(numbers or ())]
 
 
 def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, Any]) -> str:
-    """A call of an operation, with its symbol between two operands.
+    """The text of a call of an operation, with its symbol between two operands.
 
     Args:
-        given: its arguments; of those that are no inputs, the ones that are not the default count.
+        given: the arguments; those that are neither inputs nor defaults appear by name.
     """
     options = [
         f"{key}={short_value(value)}"
@@ -98,21 +98,21 @@ def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, A
     return f"{name}({', '.join([*operands, *options])})"
 
 
-# What is known of a node.
+# The facts known of a node.
 
 
 VALUE, GRADIENT = "value", "grad"
 
 
 class Seen:
-    """What is known of a node.
+    """The facts known of a node.
 
     Attributes:
-        symbol: of the operation, or its name.
-        outputs, gradients: by output number, `short_value`; "" if it is not known.
-        names: of the user's variables, by output number.
-        call: that made it, if that is short.
-        constants: the operands without history: name, shape and value.
+        symbol: the operation's symbol, or its name if this is short.
+        outputs, gradients: by output number, the `short_value`; "" if it is unknown.
+        names: by output number, the name of the user's variable.
+        call: the call that made the node, if this is short.
+        constants: the name, shape and value of each operand without history.
     """
 
     def __init__(self, node: Node) -> None:
@@ -123,32 +123,37 @@ class Seen:
         self.constants: list[tuple[str, tuple[int, ...], str]] = []
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """What a box says of values, with the numbers of outputs where there are several."""
+        """The rows of values in a box, numbered if the node has several outputs."""
         for name, texts in ((VALUE, self.outputs), (GRADIENT, self.gradients)):
             for number, text in enumerate(texts):
                 if text:
                     yield f"{name} {number}" if len(texts) > 1 else name, text
 
     def add_constant(self, parameter: str, value: Any, name: str = "") -> None:
-        """Add an operand without history, by its parameter and by the user's name."""
+        """Add an operand without history.
+
+        Args:
+            parameter: the name of the operation's parameter.
+            name: the name of the user's variable; "" for none.
+        """
         shape = tuple(getattr(value, "shape", ()))
         title = name or (parameter if shape else "constant")
         self.constants.append((title, shape, short_value(value)))
 
 
 def node_that_wrote(node: Node) -> Any:
-    """The node itself; for a write to a view, the node of what was written."""
+    """The node itself; for the `CopySlices` of a write to a view, the node of the write."""
     saved: Any = node._saved
     return saved[0] if isinstance(node, CopySlices) and type(saved) is tuple else node
 
 
 def op_of(node: Node) -> Any:
-    """The declared operation of a node, if it has one."""
+    """The declared operation of a node; None if it has none."""
     return getattr(type(node_that_wrote(node)), "op", None)
 
 
 def saved_by(node: Node) -> dict[str, Any]:
-    """What a node keeps for its formulas, as far as it may be read without the user's functions."""
+    """The saved values of a node, by name, if they can be read without unpack hooks."""
     writer, values = node_that_wrote(node), {}
     if type(writer._saved) is tuple and isinstance(writer, BackwardCFunction):
         values = {f"saved[{k}]": saved and saved[0] for k, saved in enumerate(writer._saved)}
@@ -160,7 +165,7 @@ def saved_by(node: Node) -> dict[str, Any]:
 
 
 def saved_edge(node: OpNode, name: str) -> Edge | None:
-    """The edge that leads to what a node keeps under a name; None if it keeps no such tensor."""
+    """The edge to the tensor that a node saves as ``name``; None if it is not known."""
     kind, formulas = dict(node.op.recipe)[name], list(node.op.formulas)
     if kind == "out":
         return node, node.op.number_of(name)
@@ -168,11 +173,11 @@ def saved_edge(node: OpNode, name: str) -> Edge | None:
 
 
 def graph_facts(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[Node, Seen]:
-    """What is known of the nodes of a graph: what `explain` saw; else what the graph keeps, and
-    what elementwise operations make of that.
+    """The facts known of a graph's nodes: what `explain` saw. Without it, the values that the graph
+    saves, and the results of elementwise operations on them.
 
     Args:
-        outputs: tensors that are known beforehand, by their edges.
+        outputs: the tensors that are already known, by their edges.
     """
     in_order = sorted(nodes, key=lambda node: node._sequence)
     tensors: dict[Any, Any] = dict(outputs)
@@ -186,7 +191,7 @@ def graph_facts(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[No
             }
             for edge, value in saved.items():
                 tensors.setdefault(edge, value)
-    tensors |= {None: None, (None, 0): None}  # what has no history has no place
+    tensors |= {None: None, (None, 0): None}  # a value without history has no edge
     nodes_seen = {}
     for node in in_order:
         nodes_seen[node] = seen = vars(node).get("_seen") or Seen(node)
@@ -205,25 +210,25 @@ def graph_facts(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[No
 
 
 def retained_tensors(node: Node) -> list[tuple[int, Tensor]]:
-    """The tensors that retain their gradients and live, by output number."""
+    """The living tensors that retain their gradients, with their output numbers."""
     hooks: dict[int, Any] = {} if node._hooks is None else node._hooks.retain
     return [(k, tensor) for k, hook in hooks.items() if (tensor := hook.args[0]()) is not None]
 
 
 def compute(node: OpNode, tensors: dict[Any, Any]) -> None:
-    """Add the result of an elementwise operation of which all arguments are known."""
+    """Add the result of an elementwise operation to ``tensors`` if all its arguments are known."""
     op, edges = node.op, zip(node.op.formulas, node._edges, strict=False)
     found = {name: tensors.get(edge) for name, edge in edges}
-    # What was written to may have been something else then.
+    # A tensor that was written to may have had another value at the call.
     given = {n: t for n, t in found.items() if t is not None and not version_of(t)} | saved_by(node)
     if (op.cast or op.arithmetic) and not op.variadic and given.keys() >= op.arguments.keys():
         arguments = {n: given[n] for n in op.arguments}
         arguments |= {n: t.detach() for n, t in arguments.items() if isinstance(t, Tensor)}
-        with suppress(RuntimeError, TypeError, ValueError):  # they have changed since
+        with suppress(RuntimeError, TypeError, ValueError):  # the arguments have changed since
             tensors.setdefault((node, 0), op.functions[op.name](**arguments))
 
 
-# Formulas, as they are declared, and with the numbers in them.
+# Formulas as they are declared, and with numbers.
 
 
 WORD = re.compile(r"(?<![.\w])[a-z_]\w*\b(?!=)")
@@ -231,7 +236,7 @@ WORD = re.compile(r"(?<![.\w])[a-z_]\w*\b(?!=)")
 
 @functools.cache
 def declaration(code: CodeType) -> ast.Lambda | ast.FunctionDef:
-    """The source of a formula."""
+    """The syntax tree of a formula; raises LookupError if its file has none."""
     names = list(code.co_varnames[: code.co_argcount])
     for found in ast.walk(tree_of(code.co_filename)):
         if isinstance(found, (ast.Lambda, ast.FunctionDef)) and (
@@ -247,20 +252,19 @@ def tree_of(file: str) -> ast.Module:
 
 
 class Taken(ast.NodeTransformer):
-    """What is left of a formula for certain values: of branches, the one that is taken; of local
-    variables, what was assigned to them."""
+    """Reduces a formula for given values: to the branch that is taken, without local variables."""
 
     def __init__(self, names: dict[str, Any], values: Mapping[str, Any]) -> None:
         self.names, self.values = names, dict(values)
         self.local: dict[str, ast.expr] = {}
 
     def value(self, expression: ast.expr) -> Any:
-        """What an expression is."""
+        """The value of an expression."""
         code = compile(ast.Expression(expression), "<formula>", "eval")
         return eval(code, self.names, self.values)
 
     def result(self, body: Sequence[ast.stmt]) -> ast.expr:
-        """What statements return."""
+        """The expression that statements return; raises LookupError for other statements."""
         first, *rest = body
         match first:
             case ast.Return(ast.expr() as value):
@@ -277,7 +281,7 @@ class Taken(ast.NodeTransformer):
         return self.result(rest)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        with suppress(Exception):  # it is no condition for all elements
+        with suppress(Exception):  # the condition may differ between elements
             return self.visit(node.body if self.value(node.test) else node.orelse)
         return self.generic_visit(node)
 
@@ -291,10 +295,9 @@ class Taken(ast.NodeTransformer):
 
 
 def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
-    """The formula of an input, for certain values: an expression, or else its name and what it
-    needs."""
+    """The formula of an input for given values: an expression, or a call of it if that fails."""
     formula = op.formulas[name]
-    with suppress(Exception):  # of formulas that are no expression or not to be computed
+    with suppress(Exception):  # the formula may not be an expression, or may fail
         source = copy.deepcopy(declaration(formula.__code__))
         body = [ast.Return(source.body)] if isinstance(source, ast.Lambda) else source.body
         found = Taken(formula.__globals__, values).result(body)
@@ -305,11 +308,12 @@ def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
 
 
 def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]:
-    """For each edge of a node, the formula of the gradient that goes there: as it is declared, and
-    with numbers, "" if there are none to be written out.
+    """For each edge of a node, the formula of its gradient: as declared, and with numbers.
+
+    The second text is "" if no number is short enough.
 
     Args:
-        arrived: the gradients of its outputs; None before the backward pass.
+        arrived: the gradients of the outputs; None before the backward pass.
     """
     if isinstance(node, BackwardCFunction):
         return [(f"{node._forward_cls.__name__}.backward(ctx, g)", "")] * len(node._edges)
@@ -339,19 +343,19 @@ def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]
 
 # The recorded graph as plain data: boxes and the links between them.
 #
-# What is drawn and in which order is torchviz's convention: one box per node of the graph, one per
-# leaf, per output, per base of an output that is a view, and on request one per saved tensor. Boxes
-# hold texts only, so that a picture keeps no tensor alive and stays right when the graph changes.
+# The boxes and their order follow torchviz: one box for each node of the graph, each leaf, each
+# output, each base of an output that is a view and, on request, each saved tensor. Boxes hold only
+# texts: so a picture keeps no tensor alive and stays right when the graph changes.
 
 
 BoxKind = Literal["op", "leaf", "saved", "output", "base", "cut", "constant", "module"]
-# "saved" and "kept" are both from a saved tensor to the node that holds it; torchviz turns the
-# links of declared operations around, but not those of a user's function.
+# "saved" and "kept" both lead from a saved tensor to the node that holds it. torchviz reverses
+# "saved", the links of declared operations, but not "kept", those of users' functions.
 LinkKind = Literal["flow", "saved", "kept", "view"]
 
-WHOLE = 600  # boxes up to which a graph is drawn whole,
-WHOLE_ROW = 32  # if none of its levels has more of them than this
-PART, PART_ROW = 80, 12  # of a larger one so many are drawn, in levels of at most so many
+WHOLE = 600  # the most boxes of a graph that is drawn whole
+WHOLE_ROW = 32  # the most boxes in each of its levels
+PART, PART_ROW = 80, 12  # the most boxes of the drawn part of a larger graph, and of its levels
 LONGEST_DETAIL = 200  # characters
 WORDS = {"saved": "saved tensor", "base": "base of a view"}
 
@@ -361,10 +365,10 @@ class Box(NamedTuple):
 
     Attributes:
         title: the class of a node, or the name of a tensor.
-        shapes: of the tensor, or of the node's outputs.
-        attributes: what a node keeps, by name, where that was asked for.
-        details: more about it, line by line.
-        values: the values and the gradients of its tensors, by `VALUE` and `GRADIENT`.
+        shapes: the shape of the tensor, or those of the node's outputs.
+        attributes: on request, the names and values that a node saves.
+        details: the lines of the tooltip.
+        values: the values and gradients of its tensors, as rows of `VALUE` and `GRADIENT`.
     """
 
     kind: BoxKind
@@ -379,8 +383,8 @@ class Link(NamedTuple):
     """One edge of the picture, in the direction in which values flow.
 
     Attributes:
-        label: the output's number, where the source has several, or the name under which a value
-            is saved, where its box does not say it.
+        label: the number of the output, if the source has several; or the name of a saved value, if
+            its box does not have it.
     """
 
     source: str
@@ -390,7 +394,7 @@ class Link(NamedTuple):
 
 
 class Graph:
-    """A picture's boxes, by keys that are the same for the same object, its links and outputs."""
+    """A picture: its boxes by key, its links, and the keys of its outputs."""
 
     def __init__(self) -> None:
         self.boxes: dict[str, Box] = {}
@@ -398,7 +402,11 @@ class Graph:
         self.outputs: list[str] = []
 
     def redrawn(self, boxes: dict[str, Box], into: Mapping[str, str]) -> "Graph":
-        """Some boxes, with their links and those of boxes that they stand for, by their keys."""
+        """The graph of some boxes, with their links and those of the boxes that they replace.
+
+        Args:
+            into: by the key of a replaced box, the key of the box that replaces it.
+        """
         graph = Graph()
         graph.boxes = boxes
         for link in self.links:
@@ -410,7 +418,7 @@ class Graph:
         return graph
 
     def part(self, keys: set[str]) -> "Graph":
-        """Some of the boxes, and stand-ins for what they are linked to outside."""
+        """The graph of some boxes, with a "cut" box for each outside box linked to them."""
         around = Graph()
         around.links = [link for link in self.links if keys & {link.source, link.target}]
         ends = (end for link in around.links for end in (link.source, link.target))
@@ -420,11 +428,11 @@ class Graph:
         return around.redrawn(boxes | cut, into)
 
     def readable(self) -> tuple["Graph", str]:
-        """The part that can be read, and a note of what that leaves out.
+        """The part of the graph that is small enough to read, and a note of the rest.
 
         Returns:
             The graph itself and "" if it is not too large. Otherwise the boxes nearest the outputs,
-            with a box of kind "cut" wherever inputs are left out, and the note.
+            with a "cut" box for inputs that are left out, and the note.
         """
         levels = self.levels()
         if len(self.boxes) <= WHOLE and max(map(len, levels), default=0) <= WHOLE_ROW:
@@ -445,7 +453,7 @@ class Graph:
         return part, f"{note}\nin all: {census(self.boxes.values())}"
 
     def levels(self) -> list[list[str]]:
-        """The boxes by how many links they are away from the nearest output."""
+        """The keys of the boxes by their distance, in links, from the nearest output."""
         sources: dict[str, list[str]] = {key: [] for key in self.boxes}
         for link in self.links:
             sources[link.target].append(link.source)
@@ -465,17 +473,17 @@ def key_of(thing: object) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, with whatever could disturb its display as escapes."""
+    """``text`` on one line, with escapes for characters that cannot be displayed."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def shape_text(shape: Iterable[int]) -> str:
-    """``(3, 4)``; of one dimension ``(3)``, as torchviz has it."""
+    """A shape as torchviz writes it: ``(3, 4)``, and ``(3)`` for one dimension."""
     return f"({', '.join(map(str, shape))})"
 
 
 def value_text(value: Any) -> str:
-    """A tensor by dtype and shape, anything else by its text."""
+    """The dtype and shape of a tensor; the text of any other value."""
     array = value._array if isinstance(value, Tensor) else value
     if isinstance(array, np.ndarray):
         return f"{array.dtype.name} {shape_text(array.shape)}"
@@ -483,7 +491,7 @@ def value_text(value: Any) -> str:
 
 
 def attribute_text(value: Any) -> str:
-    """What stands for a saved value in a node's table."""
+    """The text of a saved value in a node's table."""
     if isinstance(value, (Tensor, np.ndarray)):
         return "[saved tensor]"
     parts = value if isinstance(value, (tuple, list)) else ()
@@ -493,16 +501,16 @@ def attribute_text(value: Any) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """The beginning of a text that is too long."""
+    """A text cut to ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
-    """Tensors with their names, by `id`.
+    """The names and tensors of ``params``, by the tensors' `id`.
 
     Args:
-        params: a mapping from names to tensors, pairs of them, or a module; None for the variables
-            of the user's line that asks for the drawing.
+        params: a mapping from names to tensors, pairs of both, or a module; None for the variables
+            of the user's frame that asks for the drawing.
     """
     if params is None:
         return tensors_in(call_site_of(sys._getframe(1))[1])
@@ -520,22 +528,22 @@ def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
 
 
 def saved_values(node: Node) -> list[tuple[str, Any]]:
-    """What a declared operation's node keeps, under PyTorch's names where those differ.
+    """The saved values of a declared operation's node, by PyTorch's names.
 
-    Of a value that has been freed, or written to since, a text says so.
+    A text replaces a value that was freed, or written to since.
     """
     if not isinstance(node, OpNode):
         return []
     values: list[tuple[str, Any]] = []
     for name, _ in node.op.recipe:
-        # Layers keep their `input` under that name in PyTorch, too.
+        # For layers, PyTorch's name of `input` is the same.
         own = name == "input" and "weight" in node.op.formulas
         value = "[freed]"
         if not isinstance(node._saved, FreedValues):
             try:
                 value = node.op.saved_value(node, name)
             except RuntimeError as error:
-                # Anything else was raised by the user's own function that unpacks saved tensors.
+                # Any other error comes from the user's function that unpacks saved tensors.
                 if not str(error).startswith(MODIFIED.partition("{")[0]):
                     raise
                 value = "[modified in place]"
@@ -544,13 +552,13 @@ def saved_values(node: Node) -> list[tuple[str, Any]]:
 
 
 class Walk:
-    """Collects the graph behind some outputs.
+    """Collects the graph of some outputs.
 
     Args:
-        named: tensors with their names, by `id`.
-        show_attrs: put what nodes keep into their boxes.
-        show_saved: give saved tensors boxes of their own.
-        max_attr_chars: the longest text for one value.
+        named: names and tensors, by the tensors' `id`.
+        show_attrs: whether boxes list the values that their nodes save.
+        show_saved: whether saved tensors get boxes of their own.
+        max_attr_chars: the largest number of characters for one value.
     """
 
     def __init__(
@@ -564,11 +572,11 @@ class Walk:
         self.graph = Graph()
         self.nodes: list[Node] = []
         self.outputs: list[Tensor] = []
-        # Tensors made by reading saved values: while they live, no other gets their `id`.
+        # The tensors made by reading saved values: while they live, no other gets their `id`.
         self.held: list[Tensor] = []
 
     def add_output(self, tensor: Tensor) -> None:
-        """Add an output, everything behind it, and its base if it is a view."""
+        """Add an output, its graph, and its base if it is a view."""
         key = key_of(tensor)
         if key not in self.graph.outputs:
             self.graph.outputs.append(key)
@@ -584,7 +592,7 @@ class Walk:
             self.link(base, tensor, "view")
 
     def add_tensor(self, tensor: Tensor, kind: BoxKind) -> None:
-        """Add a tensor's box and everything behind it."""
+        """Add a tensor's box and its graph."""
         self.box_tensor(tensor, kind)
         node = tensor.grad_fn
         if node is not None:
@@ -592,7 +600,7 @@ class Walk:
             self.link(node, tensor, label=self.number(node, tensor.output_nr))
 
     def add_node(self, root: Node) -> None:
-        """Add a node and everything behind it, each node after those it was reached from."""
+        """Add a node and all nodes that it leads to, in depth-first order."""
         if not self.enter(root):
             return
         path = [(root, iter(root.next_functions))]
@@ -610,12 +618,12 @@ class Walk:
                 path.pop()
 
     def enter(self, node: Node) -> bool:
-        """Add a node's own boxes; False if they are there already."""
+        """Add a node's own boxes; returns False if they exist already."""
         key = key_of(node)
         if key in self.graph.boxes:
             return False
         self.nodes.append(node)
-        # Reading packed values calls the user's functions, which is done only when asked for.
+        # Reading packed values calls the user's functions: do this only on request.
         readable = self.show_attrs or self.show_saved or type(node._saved) is tuple
         values = saved_values(node) if readable or isinstance(node._saved, FreedValues) else []
         for name, value in values if self.show_saved else ():
@@ -646,10 +654,10 @@ class Walk:
         return True
 
     def add_kept(self, node: Node) -> None:
-        """Add boxes for the tensors that a user's function keeps."""
+        """Add boxes for the tensors that the node of a user's function saves."""
         if isinstance(node, (OpNode, AccumulateGrad)) or not hasattr(type(node), "saved_tensors"):
             return
-        with suppress(RuntimeError):  # freed, which is no reason not to draw the rest
+        with suppress(RuntimeError):  # the values were freed
             for tensor in node.saved_tensors or ():  # type: ignore[attr-defined]
                 self.add_value(node, tensor, "", "kept")
 
@@ -663,7 +671,7 @@ class Walk:
         self.link(tensor, node, kind, name)
 
     def finished(self) -> Graph:
-        """The graph, without the labels of links that repeat what their box says."""
+        """The graph, without labels of links that repeat the title of a box."""
         for position, link in enumerate(self.graph.links):
             titled = link.label == self.graph.boxes[link.source].title
             if link.kind in ("saved", "kept") and titled:
@@ -671,16 +679,16 @@ class Walk:
         return self.graph
 
     def made(self) -> dict[Any, Tensor]:
-        """The outputs and the named tensors, by the nodes that made them and their outputs."""
+        """The outputs and the named tensors, by pairs of their node and output number."""
         made = {}
         for tensor in (*self.tensors, *self.outputs):
-            with suppress(RuntimeError):  # of a view whose history is lost
+            with suppress(RuntimeError):  # a view may have lost its history
                 made[tensor.grad_fn, tensor.output_nr] = tensor
         return made
 
     def with_values(self) -> Graph:
-        """The graph with values and gradients, and with constants. A leaf and its accumulator
-        share a box, and so do an output and its node."""
+        """The graph with values, gradients and constants. A leaf shares a box with its accumulator,
+        an output with its node."""
         boxes, made = self.graph.boxes, self.made()
         into = {key_of(t): key_of(t.grad_fn) for t in self.outputs if t.grad_fn is not None}
         for node, seen in graph_facts(self.nodes, made).items():
@@ -690,7 +698,7 @@ class Walk:
             own = [self.names.get(id(t), "") for edge, t in made.items() if edge[0] is node]
             words = [f"{name}:" for name in filter(None, own or seen.names)]
             title = " ".join(filter(None, [*words, seen.symbol, boxes[key].title]))
-            shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # of a number
+            shapes = tuple(shape.replace("()", "") for shape in boxes[key].shapes)  # 0-d: no shape
             rows = tuple(seen.rows())
             boxes[key] = boxes[key]._replace(title=title, shapes=shapes, values=rows)
             for number, (name, shape, text) in enumerate(seen.constants):
@@ -700,7 +708,7 @@ class Walk:
         return self.graph.redrawn({k: b for k, b in boxes.items() if k not in into}, into)
 
     def box_tensor(self, tensor: Tensor, kind: BoxKind, name: str = "") -> None:
-        """Add or replace a tensor's box; a name that the user has given goes before any other."""
+        """Add or replace a tensor's box; the name of a user's variable overrides ``name``."""
         title = self.names.get(id(tensor), "" if kind == "leaf" else name)
         shape = shape_text(tensor._array.shape)
         lines = [f"{WORDS.get(kind, kind)} {title}".rstrip()]
@@ -713,7 +721,7 @@ class Walk:
         self.graph.links.append(Link(key_of(source), key_of(target), kind, label))
 
     def number(self, node: Node, number: int) -> str:
-        """How a link says which output of a node it comes from: nothing if there is only one."""
+        """The label of a link from an output of a node: its number, or "" if it is the only one."""
         return str(number) if len(node._outputs) > 1 else ""
 
 
@@ -723,7 +731,7 @@ def count_noun(count: int, noun: str) -> str:
 
 
 def census(boxes: Iterable[Box], most: int = 6) -> str:
-    """How many there are of each kind, the most frequent first."""
+    """The counts of the ``most`` frequent kinds of boxes, as text."""
     counts = Counter(box.title if box.kind == "op" else box.kind for box in boxes)
     listed = [f"{count:,} {name}" for name, count in counts.most_common(most)]
     rest = len(counts) - len(listed)
@@ -731,7 +739,7 @@ def census(boxes: Iterable[Box], most: int = 6) -> str:
 
 
 def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
-    """The graph behind ``var``."""
+    """The graph of ``var``, one output or several; raises TypeError for other objects."""
     outputs = [var] if isinstance(var, Tensor) or not isinstance(var, Iterable) else list(var)
     for tensor in outputs:
         if not isinstance(tensor, Tensor):
@@ -741,14 +749,14 @@ def collect(walk: Walk, var: Tensor | Iterable[Tensor]) -> Graph:
 
 
 MOST_LINES = 1000
-DEEPEST = 14  # levels before a branch goes on at the left margin
+DEEPEST = 14  # levels before a branch continues at the left margin
 
 
 def tree(graph: Graph, max_lines: int) -> str:
-    """The tree of a graph, from its outputs to its leaves.
+    """The tree of a graph as text, from its outputs to its leaves.
 
     Args:
-        max_lines: stop after so many and say what is left out.
+        max_lines: the largest number of lines; one more line counts the rest.
     """
     return "\n".join(Tree(graph).lines(max_lines))
 
@@ -758,7 +766,7 @@ class Tree:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.boxes = graph, graph.boxes
-        self.leaves: dict[str, str] = {}  # by their accumulators, which are not written
+        self.leaves: dict[str, str] = {}  # leaves by their accumulators, which are not written
         self.inputs: dict[str, list[tuple[str, str]]] = {key: [] for key in graph.boxes}
         self.uses: Counter[str] = Counter()
         for link in graph.links:
@@ -769,10 +777,10 @@ class Tree:
                     self.leaves[link.target] = link.source
         self.marks: dict[str, int] = {}
         self.written: set[str] = set()
-        self.postponed: deque[str] = deque()  # branches that go on at the left margin
+        self.postponed: deque[str] = deque()  # branches that continue at the left margin
 
     def lines(self, most: int) -> Iterator[str]:
-        """The lines, at most so many and one about the rest."""
+        """At most ``most`` lines, and one about the rest."""
         for number, line in enumerate(self.all_lines()):
             if number == most:
                 known = self.written | self.leaves.keys()
@@ -803,7 +811,12 @@ class Tree:
                     yield from self.branch(node, "", "")
 
     def branch(self, root: str, number: str, before: str) -> Iterator[str]:
-        """A node and everything behind it that is not written yet."""
+        """The lines of a node and of all nodes that it leads to, without those already written.
+
+        Args:
+            number: the output of the node; "" if it has only one.
+            before: the beginning of the first line.
+        """
         stack = [(root, number, before, "")]
         while stack:
             key, number, first, margin = stack.pop()
@@ -822,7 +835,11 @@ class Tree:
                 stack.append((key, number, margin + first, margin + below))
 
     def text(self, key: str, number: str, elsewhere: bool) -> str:
-        """What a line says of a node, or where it is written."""
+        """The text of a node's line.
+
+        Args:
+            elsewhere: whether the line only refers to the node's mark.
+        """
         box = self.boxes[self.leaves.get(key, key)]
         shape = box.shapes[int(number or 0)] + values_text(box)
         words = [box.title or box.kind, *([shape.strip()] if shape else [])]
@@ -835,7 +852,7 @@ class Tree:
 
 
 def values_text(box: Box) -> str:
-    """The values and gradients that a line ends with."""
+    """The values and gradients at the end of a line."""
     return "".join(f", {name} {value}" for name, value in box.values).replace(", value ", " = ", 1)
 
 
@@ -843,20 +860,20 @@ def graph_text(
     var: Tensor | Iterable[Tensor], params: Any = None, max_lines: int = MOST_LINES,
     values: bool = False,
 ) -> str:  # fmt: skip
-    """The graph behind one or several tensors as a tree of text, outputs first.
+    """The graph of one or several tensors as a tree of text, outputs first.
 
-    The inputs of a node branch off below it in their order. ``[1]`` marks a node that is used more
-    than once, ``→ [1]`` its other uses, and also where a branch too far to the right goes on below.
-    Accumulators are left out.
+    The inputs of a node are listed below it, in order. ``[1]`` marks a node that is used more than
+    once; ``→ [1]`` refers to it. The same marks connect a branch that is too far to the right with
+    its continuation below. Accumulators are left out.
 
     Args:
-        var: the outputs.
+        var: one output or several.
         params: names for tensors, as for `make_dot`.
-        max_lines: stop after so many and say what is left out.
-        values: write values and gradients, as `make_dot` does.
+        max_lines: the largest number of lines; one more line counts the rest.
+        values: whether to write values and gradients, as `make_dot` does.
 
     Raises:
-        TypeError: if an output is no tensor, or what ``params`` names is none.
+        TypeError: if an output or a value of ``params`` is not a tensor.
     """
     walk = Walk(named_tensors(params))
     graph = collect(walk, var)
@@ -864,14 +881,14 @@ def graph_text(
 
 
 def print_graph(var: Tensor | Iterable[Tensor], params: Any = None, values: bool = False) -> None:
-    """Print `graph_text`.
+    """Print the graph of one or several tensors as a tree: see `graph_text`.
 
     Args:
-        var: the outputs.
+        var: one output or several.
         params: names for tensors, as for `make_dot`.
-        values: write values and gradients, as `make_dot` does.
+        values: whether to write values and gradients, as `make_dot` does.
 
     Raises:
-        TypeError: if an output is no tensor, or what ``params`` names is none.
+        TypeError: if an output or a value of ``params`` is not a tensor.
     """
     print(graph_text(var, params, values=values))

@@ -1,12 +1,12 @@
-"""See the graph: `make_dot` draws it with torchviz's conventions.
+"""`make_dot` draws the graph by torchviz's conventions.
 
     make_dot(loss)                       # in a notebook: the picture
     make_dot(loss, values=True)          # with values and gradients
     make_dot(loss).render("loss.svg")    # for a browser; needs no Graphviz
 
-Boxes: grey, a recorded operation; blue, a leaf whose `grad` is filled in; green, an output; dark
-green, the base of an output that is a view; orange, a saved tensor; white, a constant. Arrows go
-the way that values go; gradients come back against them.
+Boxes: grey, a recorded operation; blue, a leaf that gets a `grad`; green, an output; dark green,
+the base of an output that is a view; orange, a saved tensor; white, a constant. Arrows follow the
+values; gradients flow against the arrows.
 """
 
 import html
@@ -34,24 +34,24 @@ from nanotorch.autograd.graph_text import (
     named_tensors,
 )
 
-# The rows of a layered drawing: which item stands in which row, and in which order.
+# The rows of a layered drawing: the row of each item, and the order of the items in a row.
 #
-# After Sugiyama, Tagawa and Toda: rows by longest path, stand-ins where a link passes a row, then
-# sweeps that put every item at the median of its neighbours' places in the row before, keeping the
-# order with the fewest crossings.
+# The algorithm is that of Sugiyama, Tagawa and Toda. The longest path gives an item's row. Where a
+# link passes a row, a virtual item holds its place. Then sweeps move every item to the median of
+# its neighbours' places in the row before. The order with the fewest crossings is kept.
 
 
 SWEEPS = 24
-PATIENCE = 6  # sweeps without a better order before giving up
-EXCHANGES = 4000  # segments up to which neighbours are exchanged one by one, which is slow
+PATIENCE = 6  # sweeps without a better order before the end
+EXCHANGES = 4000  # the most segments for which neighbours are also exchanged, which is slow
 
 
 class Edge(NamedTuple):
-    """A link to be drawn, from an item to one in a later row.
+    """A link of the drawing, from an item to one in a later row.
 
     Attributes:
         bundle: edges from the same item with the same bundle share their way as far as possible.
-        label: width and height of the label, for which room is kept near the source.
+        label: the width and height of the label, which lies near the source.
     """
 
     source: int
@@ -61,10 +61,10 @@ class Edge(NamedTuple):
 
 
 class Segment:
-    """The part of an edge, or of the common way of several, between two rows.
+    """The part of an edge, or of the common way of several edges, between two rows.
 
     Attributes:
-        port_above, port_below: how far beside the centres of its items it begins and ends.
+        port_above, port_below: the x offsets of its ends from the centres of their items.
     """
 
     __slots__ = ("above", "below", "bundle", "port_above", "port_below")
@@ -75,14 +75,14 @@ class Segment:
 
 
 class Rows:
-    """Items, the given ones and then stand-ins, in rows.
+    """Items in rows: first the given ones, then virtual ones.
 
     Attributes:
-        real: how many items were given.
+        real: the number of given items.
         rank: the row of each item.
-        widths, heights: of each item.
+        widths, heights: the size of each item.
         rows: the items of each row, left to right.
-        routes: for each edge, the segments it is made of.
+        routes: the segments of each edge.
         ups, downs: for each item, the segments that end and begin there.
     """
 
@@ -92,7 +92,7 @@ class Rows:
         self.widths = [width for width, _ in sizes]
         self.heights = [height for _, height in sizes]
         self.routes: list[list[Segment]] = []
-        # Edges are cut into segments from row to row, with stand-ins in the rows that they pass.
+        # Cut edges into segments from row to row, with virtual items in the rows that they pass.
         ways: dict[Hashable, list[int]] = {}
         known: dict[tuple[int, int, Hashable], Segment] = {}
         for edge in edges:
@@ -119,7 +119,7 @@ class Rows:
         self.rows = self.first_order()
 
     def rank_items(self, edges: Sequence[Edge]) -> list[int]:
-        """The row of each item: as late as its targets allow, so that leaves stand near their use.
+        """The row of each item: as low as its targets allow, so that leaves are near their use.
 
         An item with more links from above than to below then moves up as far as it can.
         """
@@ -174,11 +174,17 @@ class Rows:
         self.rows = best
 
     def places(self) -> dict[int, int]:
-        """Where in its row each item stands."""
+        """The position of each item in its row."""
         return {item: i for row in self.rows for i, item in enumerate(row)}
 
     def sort_by_medians(self, row: list[int], down: bool) -> None:
-        """Order a row by the medians of neighbours above (or below); others keep their places."""
+        """Order a row by the medians of the neighbours' places in the row before.
+
+        Items without such neighbours keep their places.
+
+        Args:
+            down: whether the row before is the one above; else it is the one below.
+        """
         here = self.rank[row[0]]
         place = {item: i for i, item in enumerate(self.rows[here - 1 if down else here + 1])}
         medians: dict[int, float] = {}
@@ -193,11 +199,11 @@ class Rows:
         row[:] = [next(moved) if item in medians else item for item in row]
 
     def crossings(self) -> int:
-        """How many pairs of segments cross."""
+        """The number of pairs of segments that cross."""
         place = self.places()
         total = 0
         for row in self.rows:
-            ends: list[int] = []  # of the segments further left, sorted
+            ends: list[int] = []  # sorted lower ends of the segments further left
             for item in row:
                 mine = sorted(place[s.below] for s in self.downs[item])
                 total += sum(len(ends) - bisect_right(ends, end) for end in mine)
@@ -206,7 +212,7 @@ class Rows:
         return total
 
     def exchange(self) -> None:
-        """Exchange neighbours in a row wherever that removes crossings."""
+        """Exchange neighbours in a row if this removes crossings."""
         place = self.places()
         for row in self.rows:
             for i in range(len(row) - 1):
@@ -216,17 +222,20 @@ class Rows:
                     place[a], place[b] = i + 1, i
 
     def pair_crossings(self, place: Mapping[int, int], left: int, right: int) -> int:
-        """How many segments of two items cross if one stands left of the other."""
+        """The number of crossings between the segments of two items, for this order of them."""
         ups, downs = self.ups, self.downs
         above = (place[a.above] > place[b.above] for a in ups[left] for b in ups[right])
         below = (place[a.below] > place[b.below] for a in downs[left] for b in downs[right])
         return sum(above) + sum(below)
 
     def set_ports(self, joined: Iterable[Segment]) -> None:
-        """Spread the points where segments meet a box, in the order of where they come from.
+        """Spread the points where segments meet a box, in the order of their other ends.
 
-        Segments to be drawn straight meet it in its middle, so that the boxes on a long way stand
-        exactly below each other.
+        Straight segments meet the middle of the box: so the boxes of a long path lie exactly below
+        each other.
+
+        Args:
+            joined: the segments to draw straight.
         """
         place = self.places()
         above = {s.below: s for s in joined}
@@ -236,7 +245,7 @@ class Rows:
             main = [s is above.get(item) for s in entering]
             for s, offset in zip(entering, side_offsets(main, self.widths[item]), strict=True):
                 s.port_below = offset
-            # What leaves a box leaves it at one point, for each of its outputs.
+            # All links of one output leave the box at one point.
             ways: dict[Hashable, list[Segment]] = {}
             for s in self.downs[item]:
                 ways.setdefault(s.bundle, []).append(s)
@@ -250,7 +259,7 @@ class Rows:
 
 
 def topological_order(count: int, links: Iterable[tuple[int, int]]) -> list[int]:
-    """Items so that each link, from one to another, leads to a later one."""
+    """The items in an order in which every link leads to a later item."""
     waiting = [0] * count
     leaving: list[list[int]] = [[] for _ in range(count)]
     for source, target in links:
@@ -265,27 +274,27 @@ def topological_order(count: int, links: Iterable[tuple[int, int]]) -> list[int]
     return order
 
 
-# The x coordinates of a layered drawing: boxes near what they belong to, links straight.
+# The x coordinates of a layered drawing: linked boxes are near each other, links are straight.
 #
-# Items that should stand exactly below each other are joined to blocks. All blocks begin as far
-# right as those beside them allow; then each in turn moves to where its links are shortest.
+# Items that should lie exactly below each other are joined to blocks. All blocks begin as far right
+# as their neighbours allow. Then each in turn moves to the place where its links are shortest.
 
 
 BETWEEN_BOXES, BETWEEN_LINES = 22.0, 12.0  # least distance in a row
 ROUNDS = 40
-PULL = (1.0, 2.0, 8.0)  # how much a segment is to be straight, by its ends that are no boxes
+PULL = (1.0, 2.0, 8.0)  # weights of straightness, by the number of a segment's virtual ends
 
 
 def x_coordinates(rows: Rows, joined: Sequence[Segment]) -> list[float]:
-    """The x coordinate of every item's centre, none less than half its width.
+    """The x coordinate of every item's centre, at least half the item's width.
 
     Args:
-        joined: the segments to be drawn straight down.
+        joined: the segments to draw straight down.
     """
     blocks = Blocks(rows, joined)
     places = blocks.packed()
     for turn in range(ROUNDS):
-        # A row of blocks that all want to go right can if the rightmost goes first.
+        # A row of blocks can move right if the rightmost moves first.
         blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
     xs = [places[b] + offset for b, offset in zip(blocks.block, blocks.offset, strict=True)]
     left = min((x - w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
@@ -293,22 +302,22 @@ def x_coordinates(rows: Rows, joined: Sequence[Segment]) -> list[float]:
 
 
 def count_virtual_ends(rows: Rows, segment: Segment) -> int:
-    """How many ends of a segment are no boxes."""
+    """The number of a segment's ends that are virtual items, not boxes."""
     return (segment.above >= rows.real) + (segment.below >= rows.real)
 
 
 def least_distance(rows: Rows, a: int, b: int) -> float:
-    """The least distance of the centres of two neighbours in a row."""
+    """The least distance between the centres of two neighbours in a row."""
     space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
     return (rows.widths[a] + rows.widths[b]) / 2 + space
 
 
 def straight_segments(rows: Rows) -> list[Segment]:
-    """Segments to be drawn straight down: at most one above and below an item, none crossing.
+    """The segments to draw straight down: at most one above and below an item, without crossings.
 
-    The middle parts of long links come first, then the links with the longest way behind them.
+    The middle parts of long links come first, then the links with the longest path above them.
     """
-    depth = [0] * len(rows.rank)  # boxes on the longest way to an item
+    depth = [0] * len(rows.rank)  # the number of boxes on the longest path to an item
     for row in rows.rows:
         for item in row:
             behind = max((depth[s.above] for s in rows.ups[item]), default=0)
@@ -319,8 +328,8 @@ def straight_segments(rows: Rows) -> list[Segment]:
         taken: list[tuple[int, int]] = []  # places above and below
         segments = []
         for item in row:
-            # Into an item the one with the longest way behind it, of several the middle one; of an
-            # even number none: the item then stands between them.
+            # Choose the segment with the longest path above it. Of several, choose the middle one;
+            # of an even number, none: the item then lies between them.
             longest = max((depth[s.above] for s in rows.ups[item]), default=0)
             among = [s for s in rows.ups[item] if depth[s.above] == longest]
             if len(among) % 2:
@@ -335,7 +344,7 @@ def straight_segments(rows: Rows) -> list[Segment]:
 
 
 class Blocks:
-    """Items joined by straight segments; each block has one place, each item a fixed offset."""
+    """Blocks of items joined by straight segments: a place per block, an offset per item."""
 
     def __init__(self, rows: Rows, joined: Sequence[Segment]) -> None:
         size = len(rows.rank)
@@ -351,7 +360,7 @@ class Blocks:
                 else:
                     self.block[item] = self.block[s.above]
                     self.offset[item] = self.offset[s.above] + s.port_above - s.port_below
-        # Which block must stand right of which, and how far.
+        # The least distances between neighbouring blocks, by pairs from left to right.
         gaps: dict[tuple[int, int], float] = {}
         for row in rows.rows:
             for a, b in pairwise(row):
@@ -364,8 +373,8 @@ class Blocks:
             self.rights[a].append((b, gap))
             self.lefts[b].append((a, gap))
         self.order = topological_order(self.count, gaps)
-        # The links that leave each block: with each go how far right of the block the other would
-        # stand for the link to be straight, and the weight of that.
+        # The links of each block: the other block, its distance to the right with which the link is
+        # straight, and the weight of straightness.
         self.links: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
         for s in rows.segments:
             a, b = self.block[s.above], self.block[s.below]
@@ -376,16 +385,16 @@ class Blocks:
                 self.links[b].append((a, -apart, weight))
 
     def packed(self) -> list[float]:
-        """Places as far right as the blocks to the right of each allow."""
+        """The places of the blocks, each as far right as the blocks to its right allow."""
         places = [0.0] * self.count
         for a in reversed(self.order):
             places[a] = min((places[b] - gap for b, gap in self.rights[a]), default=0.0)
         return places
 
     def adjust(self, places: list[float], order: Iterable[int]) -> None:
-        """Move each block in turn to the mean of what its links lead to, as far as there is room.
+        """Move each block in turn to the weighted mean of its links' ends, as far as there is room.
 
-        Moving a block never makes the links longer, in the mean of squares.
+        A move never increases the sum of the links' squared lengths.
         """
         for block in order:
             total = strength = 0.0
@@ -399,19 +408,19 @@ class Blocks:
                 places[block] = max(least, min(wish, most))
 
 
-# Where the boxes of a layered drawing stand, and the ways of the links between them.
+# The places of boxes in a layered drawing, and the ways of the links between them.
 #
-# In its own row a link runs straight down beside the boxes; it bends only between rows, where no
-# boxes are. So no link passes through a box.
+# Inside a row, a link runs straight down between boxes. It bends only between rows, where there are
+# no boxes. So no link passes through a box.
 
 
-PORT = 18.0  # distance of the points where links meet a box
+PORT = 18.0  # distance between the points where links meet a box
 GAP, WIDEST_GAP = 30.0, 84.0  # height of the space between two rows
-STEEPNESS = 0.14  # how much of a link's way to the side that space grows by
+STEEPNESS = 0.14  # the part of a link's way to the side that this space is high
 
 
 class Place(NamedTuple):
-    """A box by its centre and size."""
+    """The centre and size of a box."""
 
     x: float
     y: float
@@ -420,11 +429,11 @@ class Place(NamedTuple):
 
 
 class Route(NamedTuple):
-    """The way of an edge, or, if it begins like that of an earlier one, from where it leaves that.
+    """The way of an edge; if it begins like that of an earlier edge, only the part after that.
 
     Attributes:
-        stations: `(x, from, to)`: straight down there; between two of them it bends.
-        label: the centre of its label, if that is on this part of the way.
+        stations: `(x, from, to)` of each vertical part; between two of them the way bends.
+        label: the centre of the label, if it is on this part of the way.
     """
 
     stations: tuple[tuple[float, float, float], ...]
@@ -432,7 +441,7 @@ class Route(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A drawing: places of the items and routes of the edges, in the order they were given in."""
+    """A drawing: the places of the items and the routes of the edges, in the given order."""
 
     places: list[Place]
     routes: list[Route]
@@ -441,11 +450,11 @@ class Layout(NamedTuple):
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layout:
-    """Place items in rows and route the edges between them.
+    """The layout of items in rows, with routes for the edges between them.
 
     Args:
-        sizes: width and height of each item.
-        edges: between items, by position; without cycles.
+        sizes: the width and height of each item.
+        edges: the edges between items, by position, without cycles.
     """
     rows = Rows(sizes, edges)
     rows.reduce_crossings()
@@ -457,7 +466,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
         tops.append(y)
         bottoms.append(y + max(rows.heights[item] for item in row))
         aside = (abs(exit_of(s, xs) - entry_of(s, xs)) for i in row for s in rows.downs[i])
-        # Rows are further apart where links have far to go sideways.
+        # Rows are further apart if a link between them goes far to the side.
         gap = min(max(GAP, STEEPNESS * max(aside, default=0.0)), WIDEST_GAP)
         y = bottoms[-1] + gap
     middle = [(tops[r] + bottoms[r]) / 2 for r in rows.rank]
@@ -468,7 +477,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
 
 
 def side_offsets(main: Sequence[bool], width: float) -> list[float]:
-    """Offsets from the centre of a side of ``width``; 0 for what is marked as the main one."""
+    """Offsets from the centre of a side of ``width``, 0 for the one marked in ``main``."""
     centre = main.index(True) if True in main else (len(main) - 1) / 2
     furthest = max(centre, len(main) - 1 - centre)
     step = min(PORT, (width / 2 - 8) / furthest) if furthest > 0 else 0.0
@@ -488,7 +497,7 @@ def routes_between_rows(
     bottoms: Sequence[float], middle: Sequence[float],
 ) -> list[Route]:  # fmt: skip
     """The ways from the bottom of a source, through the rows between, to the top of a target."""
-    gone: set[int] = set()  # stand-ins that some route passes already
+    gone: set[int] = set()  # virtual items that an earlier route passes
     routes = []
     for edge, segments in zip(edges, rows.routes, strict=True):
         stations = []
@@ -512,10 +521,10 @@ def routes_between_rows(
     return routes
 
 
-# The graph as an SVG picture that a browser or notebook shows, in light and dark surroundings.
+# The graph as an SVG picture for browsers and notebooks with a light or dark background.
 #
-# The background is transparent; boxes are light with dark text, and lines of a grey that stands out
-# from both black and white. Tooltips hold what the boxes leave out.
+# The background is transparent. Boxes are light with dark text; lines have a grey that is visible
+# on both black and white. Tooltips hold the details that the boxes leave out.
 
 
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -546,7 +555,7 @@ DASHES = {
 
 
 class Card(NamedTuple):
-    """What is written in a box: a title, a line below it, and rows of two columns."""
+    """The texts of a box: a title, a line below it, and rows of two columns."""
 
     title: str
     below: str
@@ -554,7 +563,7 @@ class Card(NamedTuple):
 
     @classmethod
     def of(cls, box: Box) -> "Card":
-        """What is written in a box."""
+        """The texts of ``box``, shortened."""
         rows = tuple(
             (shorten_middle(name), shorten_middle(value))
             for name, value in (*box.attributes, *box.values)
@@ -566,7 +575,7 @@ class Card(NamedTuple):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of the box."""
+        """The width and height of the box."""
         rows = max(
             (text_width(name) + text_width(value) + 2 for name, value in self.rows), default=0
         )
@@ -576,10 +585,11 @@ class Card(NamedTuple):
 
 
 def svg(graph: Graph, *, keys: bool = False) -> str:
-    """The text of an SVG picture of ``graph``, or of the part of it that can be read.
+    """The source of an SVG picture of ``graph``, or of its readable part if it is too large.
 
     Args:
-        keys: whether boxes have the keys that they have in the graph, which differ from run to run.
+        keys: whether boxes keep their keys in the graph, which differ from run to run, instead of
+            numbers.
     """
     part, note = graph.readable()
     numbers = {key: i for i, key in enumerate(part.boxes)}
@@ -615,16 +625,16 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
 
 
-escape = partial(html.escape, quote=False)  # a text that means itself between tags
+escape = partial(html.escape, quote=False)  # for texts between tags
 
 
 def text_width(text: str) -> int:
-    """How many columns of a fixed-width font a text takes."""
+    """The width of a text in columns of a fixed-width font."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def shorten_middle(text: str) -> str:
-    """A text without its middle, if it is long."""
+    """A text of at most `LONGEST` characters; a longer one loses its middle."""
     if len(text) <= LONGEST:
         return text
     half = (LONGEST - 1) // 2
@@ -632,7 +642,7 @@ def shorten_middle(text: str) -> str:
 
 
 def without_cycles(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
-    """The links so that none closes a cycle: a saved value may be what its node has computed."""
+    """The links, some reversed so that there are no cycles: a node may save its own result."""
     flows = [k for k in links if k.kind not in ("saved", "kept")]
     ends = [(keys[k.source], keys[k.target]) for k in flows]
     place = {item: i for i, item in enumerate(topological_order(len(keys), ends))}
@@ -645,7 +655,7 @@ def without_cycles(links: Sequence[Link], keys: dict[str, int]) -> list[Link]:
 
 
 def edges(links: Sequence[Link], keys: dict[str, int]) -> Iterator[Edge]:
-    """The links as the layout wants them: alike ones share their way, but not equal ones."""
+    """The links as edges of the layout: similar links share their way, equal ones do not."""
     seen: Counter[Link] = Counter()
     for link in links:
         label = (text_width(link.label) * CELL + 10, LABEL_HEIGHT) if link.label else None
@@ -656,7 +666,12 @@ def edges(links: Sequence[Link], keys: dict[str, int]) -> Iterator[Edge]:
 def text(
     x: float, y: float, content: str, anchor: str, colour: str, size: str = "", row: str = ""
 ) -> str:
-    """One line of text; ``y`` is that of its base line, ``row`` what of a box it tells."""
+    """The SVG source of a line of text.
+
+    Args:
+        y: the height of the base line.
+        row: the name of the row in the box.
+    """
     more = f' font-size="{size}"' if size else ""
     more += f' data-row="{row}"' if row else ""
     more += ' xml:space="preserve"' if "  " in content else ""
@@ -670,7 +685,7 @@ def rect(
     left: float, top: float, width: float, height: float, radius: int, fill: str, outline: str,
     more: str = "",
 ) -> str:  # fmt: skip
-    """A rectangle with round corners."""
+    """The SVG source of a rectangle with round corners."""
     return (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
         f'rx="{radius}" fill="{fill}" stroke="{outline}"{more}/>'
@@ -678,7 +693,7 @@ def rect(
 
 
 def draw_box(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
-    """A box with its texts and its tooltip."""
+    """The SVG source of a box with its texts and its tooltip."""
     fill, outline, radius = STYLES[box.kind]
     left, top = place.x - place.width / 2, place.y - place.height / 2
     dashed = DASHED.format(4) if box.kind == "cut" else ""
@@ -705,7 +720,7 @@ def draw_box(key: str, box: Box, written: Card, place: Place) -> Iterator[str]:
 
 
 def draw_link(link: Link, route: Route, graph: Graph) -> str:
-    """A link: straight down at its stations, in a smooth bend from one to the next."""
+    """The SVG source of a link: straight at its stations, with smooth bends between them."""
     (x, start, y), *others = route.stations
     way = [f"M{x:.1f} {start:.1f}"]
     arrow = link.kind in ("flow", "view")
@@ -733,7 +748,7 @@ def draw_link(link: Link, route: Route, graph: Graph) -> str:
 
 
 def draw_labels(links: Sequence[Link], layout: Layout) -> Iterator[str]:
-    """The labels of links, over the lines."""
+    """The SVG source of the labels of links."""
     for link, route in zip(links, layout.routes, strict=True):
         if route.label is None:
             continue
@@ -760,10 +775,10 @@ FORMATS = ("svg", "dot", "gv")
 
 
 class GraphView:
-    """A drawing of a graph. It holds texts only, no tensors.
+    """A drawing of a graph. It holds only texts, no tensors.
 
     Attributes:
-        format: what `render` writes if the file's name does not say it.
+        format: the format that `render` writes if the file's name has no suffix for one.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -772,7 +787,7 @@ class GraphView:
 
     @property
     def source(self) -> str:
-        """The whole graph in Graphviz's language, DOT, as torchviz has it."""
+        """The whole graph in DOT, Graphviz's language, as torchviz writes it."""
         boxes, links = self.graph.boxes, self.graph.links
         size = max(12, 0.15 * (len(boxes) + len(links)))
         lines = [f'\tgraph [size="{size:g},{size:g}"]', f"\tnode [{NODE_STYLE}]"]
@@ -799,7 +814,7 @@ class GraphView:
 
     @property
     def svg(self) -> str:
-        """The picture; of a graph too large to be read, the part nearest the outputs."""
+        """The picture; if the graph is too large to read, only the part nearest the outputs."""
         return svg(self.graph)
 
     def _repr_svg_(self) -> str:
@@ -813,10 +828,10 @@ class GraphView:
         return f"<GraphView of {boxes} nodes and {links} edges>"
 
     def save(self, path: str | PathLike[str]) -> str:
-        """Write a file; returns its path.
+        """Write the drawing to a file; returns its path.
 
         Args:
-            path: its suffix is the format: ``.svg``, or ``.dot`` or ``.gv`` for DOT.
+            path: the file. Its suffix is the format: ``.svg``, or ``.dot`` or ``.gv`` for DOT.
 
         Raises:
             ValueError: for another suffix.
@@ -837,13 +852,14 @@ class GraphView:
         self, filename: str | PathLike[str], directory: str | PathLike[str] | None = None,
         view: bool = False, cleanup: bool = False, format: str | None = None,
     ) -> str:  # fmt: skip
-        """Write a file, whose name gets the format as suffix if it has none; returns its path.
+        """Write the drawing to a file and add the format as a suffix if needed; returns its path.
 
         Args:
-            directory: where to write it.
-            view: open it in a browser.
-            cleanup: accepted for Graphviz's sake, which leaves a file of DOT beside the picture.
-            format: "svg", "dot" or "gv".
+            filename: the file's name.
+            directory: the folder of the file; default: the current one.
+            view: whether to open the file in a browser.
+            cleanup: ignored; Graphviz's `render` leaves a DOT file next to the picture.
+            format: "svg", "dot" or "gv"; default: the suffix of ``filename``, or the attribute.
 
         Raises:
             ValueError: for another format.
@@ -854,7 +870,7 @@ class GraphView:
             target = target.with_name(f"{target.name}.{wanted}")
         written = self.save(target)
         if view:
-            import webbrowser  # slow to import, and hardly ever asked for
+            import webbrowser  # slow to import, and rarely used
 
             webbrowser.open(target.resolve().as_uri())
         return written
@@ -864,24 +880,25 @@ def make_dot(
     var: Tensor | Iterable[Tensor], params: Any = None, show_attrs: bool = False,
     show_saved: bool = False, max_attr_chars: int = 50, values: bool = False,
 ) -> GraphView:  # fmt: skip
-    """Draw the graph behind one or several tensors.
+    """Draw the graph of one or several tensors.
 
     Args:
-        var: the outputs.
-        params: names for tensors: a mapping from names to tensors, pairs of them, or a module.
+        var: one output or several.
+        params: names for tensors: a mapping from names to tensors, pairs of both, or a module.
             Default: the caller's variables, and the parameters of modules among them.
-        show_attrs: write into each box what its node keeps for the backward pass.
-        show_saved: give each tensor that is kept a box of its own.
-        max_attr_chars: the longest text for one value of ``show_attrs``.
-        values: write values in green, as far as they are kept, and gradients in blue: those of
-            leaves, those that are retained and, after `explain`, all. Operations get their
-            symbols, constants boxes; of large tensors the least, the mean and the greatest stand.
+        show_attrs: whether each box lists the values that its node saves.
+        show_saved: whether each saved tensor gets a box of its own.
+        max_attr_chars: the largest number of characters for one value of ``show_attrs``.
+        values: whether to write values in green and gradients in blue. Values are shown if the
+            graph keeps them; gradients for leaves, for tensors that retain them and, after
+            `explain`, for all. Operations get their symbols, constants get boxes. A large tensor is
+            shown by its min, mean and max.
 
     Returns:
-        The drawing, which a notebook shows and which can be saved as SVG or DOT.
+        The drawing, which notebooks show and which can be saved as SVG or DOT.
 
     Raises:
-        TypeError: if an output is no tensor, or what ``params`` names is none.
+        TypeError: if an output or a value of ``params`` is not a tensor.
     """
     walk = Walk(named_tensors(params), show_attrs, show_saved, max_attr_chars)
     graph = collect(walk, var)
@@ -889,7 +906,7 @@ def make_dot(
 
 
 def quoted(text: str) -> str:
-    """A string of DOT in which nothing has a meaning of its own but the line break."""
+    """A text as a DOT string, with escapes for all special characters."""
     escaped = re.sub(r"&(?=#?\w+;)", "&amp;", text)  # Graphviz reads entities of HTML
     escaped = escaped.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

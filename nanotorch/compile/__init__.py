@@ -1,13 +1,13 @@
 """`nanotorch.compile`: capture a step once, or a forward with its gradients, and replay it.
 
-compiler   the whole replay as source; which plan a call takes, or none; `OptimizedModule`
-guards     which Python the step runs and reaches, and what to compare before a replay
-tracing    the step runs once under trace: what that replaces meanwhile, the step's effects, and
-           the first replay beside the step itself
-recorder   traced arrays and symbolic numbers, which write down what is done with them
-tape       the calls of NumPy that they noted, made fewer, and where their results lie
-codegen    these calls as source; what an error in the middle puts back
-joint      the gradients of a step whose results are still to go backward
+compiler   the whole replay as source; which plan a call uses, if any; `OptimizedModule`
+guards     the Python objects that the step runs and reaches, and the checks before a replay
+tracing    one run of the step under trace: its replacements, the step's effects, and the
+           comparison of the first replay with the step itself
+recorder   traced arrays and symbolic numbers, which record every operation on them
+tape       the recorded NumPy calls: their reduction, and the memory of their results
+codegen    these calls as source; the rollback after an error
+joint      the gradients of a step whose results go backward outside it
 """
 
 import functools
@@ -31,50 +31,53 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Capture what a training step does to tensors and replay it, without graph or allocation.
+    """Capture the NumPy calls of a training step and replay them, without graph or allocation.
 
-    The step may do everything a training step does: `zero_grad`, forward, `backward`, the step of
-    any optimizer but `LBFGS`, without any of them too. The first call runs as it is and is watched,
-    the second is traced, the third runs beside its first replay, and only if every bit is the same
-    do replays take over. They give the very bits of the step itself.
+    The step may contain any part of a training step: `zero_grad`, a forward, `backward`, the step
+    of any optimizer but `LBFGS`. The first call runs uncompiled and is watched. The second is
+    traced. The third runs both the step and its first replay, and compares them. Later calls are
+    replays only if every bit is the same. So a replay has the same bits as the step itself.
 
-    A replay first checks what the step depends on: shapes, dtypes and strides of its arguments,
-    which tensors, modules, attributes, numbers and functions it reaches, training and grad mode.
-    Where something has changed, the step is captured anew. An optimizer's options (a learning rate
-    that is scheduled) are read at every call. What cannot be replayed - Python that depends on the
-    values of tensors, prints, random numbers of others, variables that the step changes - makes the
-    function run as it is in this grad mode, with one warning that names the line. In anomaly mode
-    and under `saved_tensors_hooks` it runs as it is for that time.
+    A replay first checks what the step depends on: the shapes, dtypes and strides of its arguments;
+    the tensors, modules, attributes, numbers and functions that it reaches; training and grad mode.
+    If something has changed, the step is captured again. An optimizer's options, such as a
+    scheduled learning rate, are read at every call. Some steps cannot be replayed: Python that
+    depends on the values of tensors, prints, random numbers of other libraries, variables that the
+    step changes. Such a function runs uncompiled in this grad mode, with one warning that names the
+    line. In anomaly mode and under `saved_tensors_hooks`, every function runs uncompiled.
 
-    An error in the middle of a replay is the step's own: what has been written is put back, and the
-    step runs as it is up to it.
+    After an error in the middle of a replay, the memory that was written is restored. Then the step
+    runs uncompiled and raises its own error.
 
-    What a function or a module returns may go backward outside: its gradients are captured with it.
-    Its results then have one node in common, a ``CompiledFunctionBackward``, which replays them.
-    There may be any number of such graphs at a time, and several passes through one; tensors that
-    have been written to in between are refused as always. Where gradients come to other results
-    than before or are to be differentiated themselves, the step is made once more, as it was. A
-    function of which gradients of gradients are asked for runs as it is from then on.
+    The results of a function or module may go backward outside: their gradients are captured, too.
+    The results then share one node, a ``CompiledFunctionBackward``, which replays the gradients.
+    Any number of such graphs may exist at a time, and several passes may run through one. As usual,
+    a pass refuses tensors that were written to since. If gradients arrive at other results than
+    before, or are differentiated themselves, the step runs again, as it was. After second
+    derivatives, the function runs uncompiled.
 
-    A tensor that a replay returns has values and ``requires_grad`` as always; where the step has
-    gone backward itself, its ``grad_fn`` is one of a graph that is used up.
+    A tensor that a replay returns has the usual values and ``requires_grad``. If the step itself
+    goes backward, the tensor's ``grad_fn`` belongs to a graph that is used up.
 
     Args:
         model: a function or a module; None to decorate: ``@compile(fullgraph=True)``.
-        fullgraph: raise an error instead of running uncompiled, at every such call.
-        dynamic, mode, options, name: accepted for PyTorch's sake.
-        backend: "inductor", which here means this compiler, or "eager", which means none.
-        disable: return ``model`` as it is.
-        recompile_limit: how many variants of the step are kept. Default: 8.
+        fullgraph: whether a call that cannot be compiled raises an error instead of running
+            uncompiled.
+        dynamic, options, name: ignored.
+        mode: one of PyTorch's modes; it has no effect.
+        backend: "inductor", the default, is this compiler; "eager" and "aot_eager" return
+            ``model``.
+        disable: whether to return ``model`` itself.
+        recompile_limit: the largest number of variants of the step that are kept; default: 8.
 
     Returns:
-        A function with ``report()``, which tells what was compiled or why not, and ``source()``,
-        the replay as Python source; an `OptimizedModule` for a module.
+        A function with two methods: ``report()`` says what was compiled, or why nothing was;
+        ``source()`` is the replay as Python source. For a module, an `OptimizedModule`.
 
     Raises:
-        RuntimeError: for an unknown backend or mode; with ``fullgraph``, where the step cannot
-            be compiled.
-        TypeError: if ``model`` cannot be called.
+        RuntimeError: for an unknown backend or mode, or for both ``mode`` and ``options``; with
+            ``fullgraph``, if the step cannot be compiled.
+        TypeError: if ``model`` is not callable.
     """
     if backend is not None and backend not in BACKENDS:
         raise RuntimeError(f"Invalid backend: {backend!r}. There are {', '.join(BACKENDS)}.")
@@ -93,7 +96,7 @@ def compile(
         raise TypeError(f"A callable function is expected, but {type(model)} is provided.")
     if disable or backend in ("eager", "aot_eager"):
         return model
-    # Only who compiles pays for loading the compiler.
+    # The compiler is loaded only when it is used.
     from nanotorch.compile.compiler import LIMIT, Compiler, compiled_function, compiled_module
     from nanotorch.nn.module import Module
 

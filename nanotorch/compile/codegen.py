@@ -1,4 +1,4 @@
-"""The source of a replay's calls: joined, made faster, and put back after an error."""
+"""The source of a replay's calls: joined and sped up; the rollback after an error."""
 
 import operator
 from bisect import bisect
@@ -29,25 +29,26 @@ from nanotorch.compile.tape import (
 )
 from nanotorch.optim.flat_buffer import align, location_in_block
 
-# One call for all parameters: equal updates of neighbours in memory become one on the whole.
+# One call for all parameters: equal updates of neighbours in memory become one update.
 #
-# What an optimizer does to a parameter is a run of elementwise calls on the parameter, its gradient
-# and its state. Where the next run does the same to what lies next to it (see `optim.flat_buffer`),
-# both are one. Long ones are made in pieces that fit the processor's cache.
+# An optimizer updates a parameter by a run of elementwise calls on the parameter, its gradient and
+# its state. If the next run makes the same calls on the next parameter in memory (see
+# `optim.flat_buffer`), both runs are joined. Long runs work in pieces that fit the processor's
+# cache.
 
 
 Array = np.ndarray
 CHUNK = 1 << 18  # bytes of each operand
-LONG = 1 << 22  # bytes from which on pieces pay
+LONG = 1 << 22  # bytes; pieces are faster from this size
 
 
 class Run:
     """The update of one parameter.
 
     Attributes:
-        key: equal for runs that do the same.
-        place: the offset of the member in its part of the block, and its size.
-        aside: calls between those of the run that have nothing to do with it.
+        key: equal for runs that make the same calls.
+        place: the offset of the member in its part of the block, and its size, in bytes.
+        aside: calls in between that do not belong to the run.
     """
 
     def __init__(self, block: Array, span: int, place: tuple[int, int], dtype: np.dtype) -> None:
@@ -71,7 +72,7 @@ class Bundler:
                 self.members[storage.number] = found
 
     def join(self) -> None:
-        """Replace runs of equal updates by one, if parameters lie side by side."""
+        """Replace runs of equal updates by one run if their parameters are neighbours in memory."""
         if not self.members:
             return
         out: list[Entry] = []
@@ -92,7 +93,7 @@ class Bundler:
         self.tape.entries = out + self.joined(waiting)
 
     def is_aside(self, entry: Entry) -> bool:
-        """Whether an entry only deals with single numbers."""
+        """Whether an entry only works on single numbers."""
         return entry.kind == "number" or (
             entry.kind in ("effect", "ufunc")
             and all(ref.array.ndim == 0 for ref in (*entry.inputs(), *entry.outs))
@@ -100,7 +101,7 @@ class Bundler:
         )
 
     def run_at(self, position: int) -> tuple[Run | None, int]:
-        """The run that begins at an entry, and where it ends."""
+        """The run that begins at an entry, and the position after its end; None for no run."""
         entries, start = self.tape.entries, position
         member, out = self.member_of(entries[start]), entries[start].outs[0].array
         if member is None:
@@ -118,7 +119,7 @@ class Bundler:
                 run.entries.append(entry)
                 run.key.append((entry.fn, names))
             position += 1
-        whole = run.entries and all(  # no temporary of the run is used outside
+        whole = run.entries and all(  # no temporary of the run is used outside it
             start <= use < position
             for number in run.temporaries
             for use in (*self.uses.writers[number], *self.uses.readers[number])
@@ -126,7 +127,7 @@ class Bundler:
         return (run, position) if whole else (None, start)
 
     def member_of(self, entry: Entry) -> tuple[Array, int, int, int] | None:
-        """The first member that a call works on."""
+        """The first member of a block that a call works on; None for none."""
         refs = [*entry.inputs(), *entry.outs]
         for ref in refs:
             if ref.storage.number in self.members:
@@ -137,18 +138,18 @@ class Bundler:
         return None
 
     def names(self, entry: Entry, run: Run) -> list[Any] | None:
-        """The operands of an elementwise call in terms of their roles; None if it has others."""
+        """The roles of an elementwise call's operands; None if an operand has no role."""
         if entry.kind != "ufunc" or entry.kwargs or entry.fn in PRODUCTS or len(entry.outs) != 1:
             return None
         found = []
         for part in (*entry.args, *entry.outs):
             found.append(self.name(part, run, part is entry.outs[0] and entry.fresh))
-            if found[-1] is None:  # before it makes a temporary of the run
+            if found[-1] is None:  # stop before `name` adds a temporary to the run
                 return None
         return found
 
     def name(self, part: Any, run: Run, fresh: bool) -> Any:
-        """An operand in terms of its role."""
+        """The role of an operand; None if it has none."""
         if not isinstance(part, Ref):
             return None
         number, array = part.storage.number, part.array
@@ -178,7 +179,7 @@ class Bundler:
         return None
 
     def joined(self, runs: list[Run]) -> list[Entry]:
-        """One run for all."""
+        """The entries of one run that replaces all ``runs``."""
         if not runs:
             return []
         aside = [entry for run in runs for entry in run.aside]
@@ -221,7 +222,7 @@ class Bundler:
         return [*aside, *entries]
 
     def gradients_together(self, runs: list[Run], count: int) -> Ref | None:
-        """The gradients of all members as one array, in the places of the members."""
+        """The gradients of all members as one array, each at its member's place; None for none."""
         used = [
             self.grads[ref.storage.number]
             for run in runs
@@ -244,13 +245,13 @@ class Bundler:
 
 
 def continues_run(before: Run, run: Run) -> bool:
-    """Whether a run does the same to the next member."""
+    """Whether ``run`` makes the same calls as ``before`` on the next member in memory."""
     end = before.place[0] + align(before.place[1])
     return run.block is before.block and run.place[0] == end and run.key == before.key
 
 
 def split_into_pieces(entries: list[Entry], tape: Tape) -> Entry:
-    """Elementwise calls one after the other on a piece that the cache holds, then on the next."""
+    """One entry that makes all elementwise calls on a piece of cache size, then on the next."""
     size = max(out.array.size for entry in entries for out in entry.outs)
     step = CHUNK // entries[0].outs[0].array.itemsize
     scratch: dict[int, Ref] = {}
@@ -271,26 +272,28 @@ def split_into_pieces(entries: list[Entry], tape: Tape) -> Entry:
 
 
 class Pieces:
-    """Calls to be made piece by piece.
+    """Calls that a replay makes piece by piece.
 
     Attributes:
-        scratch: by number of the storage: what stands for a temporary in every piece.
+        scratch: by storage number: the small array that replaces a temporary in every piece.
+        size: the number of elements.
+        step: the number of elements of a piece.
     """
 
     def __init__(self, entries: list[Entry], scratch: dict[int, Ref], size: int, step: int) -> None:
         self.entries, self.scratch, self.size, self.step = entries, scratch, size, step
 
 
-# Faster calls for the same bits.
+# Faster calls with the same bits.
 
 
 LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
 
 
 def specialize(tape: Tape) -> None:
-    """Replace operands by others with which NumPy is faster.
+    """Replace operands by equal ones that make NumPy faster.
 
-    An operand of one element is read in half the time if it is 0-d. NumPy vectorizes the maximum
+    NumPy reads an operand of one element in half the time if it is 0-d. It vectorizes the maximum
     of two arrays, but not of an array and a number.
     """
     for entry in tape.entries:
@@ -317,21 +320,21 @@ def specialize(tape: Tape) -> None:
         entry.args = tuple(args)
 
 
-# The calls of a replay as source, in a straight line: `matmul(a_4, a_3, b_5)`. `Plan` puts the
-# guards before them and the step's effects behind.
+# The calls of a replay as source, without branches: `matmul(a_4, a_3, b_5)`. `Plan` adds the guards
+# before the calls and the step's effects after them.
 
 
-MISS: Any = object()  # what a replay returns when a guard does not hold
-BY_NAME = (np.maximum, np.minimum)  # whose third argument may become an operand
+MISS: Any = object()  # the result of a replay when a guard does not hold
+BY_NAME = (np.maximum, np.minimum)  # get ``out`` by name: a third argument may become an operand
 SIMPLE = (int, bool, type(None), str)
 
 
 class Reshaped(Exception):  # noqa: N818 - not an error: the step then runs as it is
-    """A kernel gives an array of another shape than in the trace."""
+    """Raised when a kernel returns an array of another shape than in the trace."""
 
 
 def of_any_shape(entry: Entry) -> bool:
-    """Whether the shapes that a call gives may depend on values."""
+    """Whether the shapes of a call's results may depend on values."""
     return entry.opaque or (
         entry.fn in (np.repeat, np.ndarray.repeat)
         and any(isinstance(part, Ref) for part in (*entry.args[1:], *entry.kwargs.values()))
@@ -339,19 +342,19 @@ def of_any_shape(entry: Entry) -> bool:
 
 
 class Names:
-    """The objects that a source refers to, by the names it has for them."""
+    """The objects that the source refers to, by their names there."""
 
     def __init__(self, objects: dict[str, Any]) -> None:
         self.objects = objects
         self.by_id: dict[int, str] = {}
 
     def of(self, value: Any, hint: str = "o") -> str:
-        """A name for an object; None and truth values are their own."""
+        """The name of an object in the source; None, True and False keep theirs."""
         if value is None or value is True or value is False:
             return repr(value)
         found = self.by_id.get(id(value))
         if found is None:
-            # By the underscore they differ from the local variables of the source.
+            # The underscore distinguishes these names from the local variables of the source.
             found = self.by_id[id(value)] = f"{hint}_{len(self.objects)}"
             self.objects[found] = value
         return found
@@ -361,11 +364,11 @@ class Calls:
     """The lines that make the calls of a tape.
 
     Args:
-        array_of: the array for a temporary that is not a local variable.
-        slots: the numbers of storages that are other ones at each call.
+        array_of: returns the array of a temporary that is not a local variable.
+        slots: the numbers of storages that may differ at each call.
 
     Attributes:
-        numbers: the expressions of "number" entries that calls compute, by storage.
+        numbers: by storage number, the expressions of "number" entries that the calls compute.
     """
 
     def __init__(
@@ -374,12 +377,12 @@ class Calls:
     ) -> None:  # fmt: skip
         self.layout, self.names, self.array_of = layout, names, array_of
         self.numbers: dict[int, str] = {}
-        self.arrays: dict[Any, Any] = {}  # and scalars, so that each has one name
+        self.arrays: dict[Any, Any] = {}  # arrays and scalars by key, so that each has one name
         self.windows: dict[Any, str] = {}  # local names of parts of slots
         self.slot_lines: list[str] = []
         self.second = False
-        self.reads: list[str] = []  # of 0-d arrays, to be put before the next call
-        self.known: dict[Any, str] = {}  # which 0-d arrays have been read into local variables
+        self.reads: list[str] = []  # lines that read 0-d arrays, for before the next call
+        self.known: dict[Any, str] = {}  # the local variables that hold 0-d arrays' values
         self.slot_names = {number: f"x{number}" for number in slots}
         self.copies: dict[int, np.ndarray] = {}
 
@@ -391,7 +394,7 @@ class Calls:
         return number in self.layout.scalars or number in self.layout.rebound
 
     def array(self, ref: Ref) -> np.ndarray:
-        """The array that stands for ``ref`` in every replay."""
+        """The array that replaces ``ref`` in every replay."""
         found = self.arrays.get(ref.key)
         if found is None:
             if ref.storage.kind == CONSTANT:
@@ -404,7 +407,7 @@ class Calls:
         return found
 
     def constant(self, ref: Ref) -> np.ndarray:
-        """A copy of a constant, which nobody else can write to."""
+        """A private copy of a constant."""
         number, base = ref.storage.number, ref.storage.base
         if ref.array.nbytes <= base.nbytes // 2 or not base.flags.forc:
             return ref.array.copy("K")
@@ -415,12 +418,12 @@ class Calls:
         return np.ndarray(a.shape, a.dtype, copy.ravel("K").view(np.uint8), ref.offset, a.strides)
 
     def storage(self, storage: Storage) -> str:
-        """Memory that is there after the step, as the source names it."""
+        """The name, in the source, of memory that remains after the step."""
         found = self.slot_names.get(storage.number)
         return self.names.of(storage.base, "a") if found is None else found
 
     def operand(self, ref: Ref) -> str:
-        """An array as the source names it."""
+        """The name of an array in the source."""
         if ref.storage.number in self.slot_names:
             return self.window(ref)
         if self.is_local(ref):
@@ -428,7 +431,7 @@ class Calls:
         return self.names.of(self.array(ref), "a")
 
     def scalar(self, ref: Ref) -> str:
-        """A 0-d array as a NumPy scalar."""
+        """The name of a 0-d array's value, a NumPy scalar."""
         if self.is_local(ref):
             return f"v{ref.storage.number}"
         if ref.storage.kind == CONSTANT:
@@ -442,7 +445,7 @@ class Calls:
         return name
 
     def window(self, ref: Ref) -> str:
-        """A part of a slot's array, as a local variable."""
+        """The local variable for a part of a slot's array."""
         name = self.windows.get(ref.key)
         if name is not None:
             return name
@@ -463,10 +466,10 @@ class Calls:
         return name
 
     def begin_second(self, names: dict[int, str]) -> None:
-        """From now on, calls stand in another function: of local variables it has other ones.
+        """Begin the second function, which has local variables of its own.
 
         Args:
-            names: those of memory that the former function has handed over, by storage.
+            names: by storage number, the names of memory that the first function hands over.
         """
         self.windows, self.known, self.reads, self.second = {}, {}, [], True
         self.slot_names = self.slot_names | names
@@ -486,7 +489,7 @@ class Calls:
     # Entries
 
     def all_lines(self, entry: Entry) -> list[str]:
-        """The source of one entry, after what it reads as scalars for the first time."""
+        """The source of one entry, preceded by the lines that read its new scalars."""
         lines = self.pieces(entry) if isinstance(entry.fn, Pieces) else self.lines(entry)
         lines = self.reads + lines
         self.reads = []
@@ -573,7 +576,7 @@ class Calls:
         return f"{self.names.of(entry.fn, 'f')}({', '.join([first, *args] if first else args)})"
 
     def target(self, out: Ref) -> str:
-        """Where a result goes."""
+        """The target of an assignment of a result."""
         return f"v{out.storage.number}" if self.is_local(out) else f"{self.operand(out)}[...]"
 
     def call(self, entry: Entry) -> list[str]:
@@ -597,24 +600,25 @@ class Calls:
         return lines + [f"{self.target(outs[n])} = parts[{n}]" for n in used]
 
 
-# An error in the middle of a replay: what has been written is put back, and the step itself runs.
+# After an error in the middle of a replay, the written memory is restored and the step itself runs.
 #
-# The step raises the error once more, with its own type, text and place, and leaves behind what it
-# leaves behind. Most often nothing that lasts has been written before the last call that may raise:
-# targets and indices are looked at in the forward pass, parameters change at the end. What is
-# written before that, such as running means, is copied at the beginning of each replay.
+# The step raises the error again, with its own type, text and place, and has its own effects. Most
+# often, nothing lasting is written before the last call that may raise: the forward pass checks
+# targets and indices, and parameters change at the end. Memory that is written earlier, such as
+# running means, is copied at the beginning of each replay.
 
 
 class Rollback:
-    """What a replay can put back.
+    """The state that a replay can restore.
 
     Args:
-        everything: copy all that is written, not only what an error could come after.
+        everything: whether to copy all memory that is written, not only memory that is written
+            before a call that may raise.
 
     Attributes:
-        limit: the last entry before which everything that lasts can be put back.
-        saved: the memory to copy before a replay.
-        drawn: the generators to copy.
+        limit: the position of the last entry at which an error can be undone.
+        saved: the memory to copy before a replay, by storage number.
+        drawn: the generators to copy, by `id`.
     """
 
     def __init__(self, entries: list[Entry], everything: bool) -> None:
@@ -635,20 +639,21 @@ class Rollback:
                 self.drawn[id(generator)] = generator
 
     def line(self, name_of: Any, operand: Any) -> str:
-        """The copies as source.
+        """The line of source that makes the copies.
 
         Args:
-            name_of: gives a name for an object.
-            operand: gives the source of a storage's array.
+            name_of: returns a name for an object.
+            operand: returns the source of a storage's array.
         """
         copies = "".join(f"{operand(storage)}.copy('K'), " for storage in self.saved.values())
         marks = [f"{name_of(drawn._mark, 'f')}(), " for drawn in self.drawn.values()]
         return f"before = ({copies}), ({''.join(marks)})"
 
     def restore(self, before: Any, found: Mapping[str, Any]) -> None:
-        """Put copies back.
+        """Restore memory and generators.
 
         Args:
+            before: the copies, as `line` makes them.
             found: the local variables of the replay.
         """
         copies, marks = before
@@ -659,14 +664,14 @@ class Rollback:
             Twister.set_state(generator, state_bytes(position))
 
     def put_back(self, error: Exception, first: int, starts: list[int]) -> None:
-        """As it was before the replay.
+        """Restore the state from before the replay.
 
         Args:
-            first: the line of the source where the calls begin.
-            starts: for each entry, how many lines of calls there are before it.
+            first: the number of the source line where the calls begin.
+            starts: for each entry, the number of lines of calls before it.
 
         Raises:
-            Exception: ``error``, if that is not possible.
+            Exception: ``error``, if the state cannot be restored.
         """
         trace: TracebackType | None = error.__traceback__
         assert trace is not None
@@ -678,12 +683,12 @@ class Rollback:
 
 
 def lasting_write(entry: Entry) -> list[Storage]:
-    """The memory an entry writes to that is there after the step."""
+    """The memory that an entry writes to and that remains after the step."""
     return [out.storage for out in entry.outs if out.storage.kind in (OUTSIDE, SLOT)]
 
 
 def may_raise(entry: Entry) -> bool:
-    """Whether an entry looks at values that it may refuse."""
+    """Whether an entry may raise an error because of values."""
     if entry.kind == "draw":
         return bool(entry.inputs())
     if of_any_shape(entry):

@@ -1,4 +1,4 @@
-"""A captured step as a function in its place, and what becomes of a call of a compiled one."""
+"""The plan of a captured step, and the compiler: which plan a call of a function replays."""
 
 import functools
 import linecache
@@ -65,7 +65,7 @@ from nanotorch.compile.tracing import (
 from nanotorch.nn.module import Module
 from nanotorch.optim.flat_buffer import align, aligned_zeros, array_in_block, move_together
 
-# What a compiled function tells about itself.
+# The report of a compiled function.
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class Figures:
     """One plan in numbers.
 
     Attributes:
-        kernels: calls of NumPy in a replay.
-        traced: calls of NumPy in the step itself.
-        bytes: of the memory that replays work in, for as long as the plan lives.
-        fresh: bytes that every replay allocates.
-        eager_bytes: of all arrays that the step itself allocates.
-        guards: comparisons before a replay.
+        kernels: the number of NumPy calls in a replay.
+        traced: the number of NumPy calls in the step itself.
+        bytes: the size of the memory that the plan holds for its replays.
+        fresh: the bytes that every replay allocates.
+        eager_bytes: the bytes of all arrays that the step itself allocates.
+        guards: the number of comparisons before a replay.
     """
 
     kernels: int
@@ -91,12 +91,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a function.
+    """The outcome of the compilation of a function.
 
     Attributes:
-        name: of the function.
-        problem: why it runs uncompiled, with file and line, if only in one grad mode; else None.
-        plans: one for each variant of the step that was captured.
+        name: the function's name.
+        problem: the reason why it runs uncompiled, in at least one grad mode, with file and line;
+            None if there is none.
+        plans: the figures of each captured variant of the step.
     """
 
     name: str
@@ -122,10 +123,10 @@ class Report:
 
 
 def check_guards(checks: list[Check], names: Names) -> list[str]:
-    """Tests that are true where something in reach has changed."""
+    """The source of tests, each true if something in reach of the step has changed."""
     tests: dict[str, None] = {}
     for check in checks:
-        if check.kind == "group":  # see `option_guards`
+        if check.kind == "group":  # `option_guards` checks these
             continue
         key = check.key
         plain = key is None or isinstance(key, (str, int))
@@ -143,7 +144,7 @@ def check_guards(checks: list[Check], names: Names) -> list[str]:
 
 
 def changed_test(found: str, value: Any, names: Names) -> str:
-    """A test whether something is another than before; numbers and texts may be equal ones."""
+    """The source of a test, true if ``found`` is not ``value``; numbers and texts may be equal."""
     name = names.of(value)
     if type(value) not in BY_VALUE:
         return f"{found} is not {name}"
@@ -154,9 +155,9 @@ def changed_test(found: str, value: Any, names: Names) -> str:
 # The source of a replay: its guards, its calls, its effects.
 
 
-# What reading something that is no more there raises, or comparing tensors that are others.
+# The errors of reading something that no longer exists, or of comparing other tensors.
 ABSENT = (KeyError, IndexError, AttributeError, ValueError, TypeError, RuntimeError)
-# Nothing that an interruption could come between takes or ends a turn: no call does.
+# A turn begins and ends without a call of a Python function: an interruption cannot come between.
 HEAD = """\
 def make({names}):
     def replay(args, kwargs):
@@ -201,17 +202,18 @@ class Plan:
     """The replay of one capture.
 
     Attributes:
-        call: ``call(args, kwargs)`` makes the step and returns its result, or `MISS`.
-        refresh: reads the options of optimizers, and computes the numbers that depend on them.
-        counts: counts who holds the gradients.
-        backward: of a result with a graph: the gradients for the edges of its node, or `MISS`.
-        replan: called where they have to be computed in another way, with the layouts of what came.
-        source: of these functions.
-        error: the last one in a replay.
-        owned: whether gradients are computed in memory that is used again at the next step, which
-            nobody else may hold by then; otherwise they are copied.
-        turn: whose turn it is: the `kwargs` of that call, which no other has.
-        known: what holds the memory of tensors that are no arguments.
+        call: ``call(args, kwargs)`` replays the step and returns its result, or `MISS`.
+        refresh: reads the options of optimizers and computes the numbers that depend on them.
+        counts: returns the reference counts of the gradients and their arrays.
+        backward: returns the gradients for the edges of a result's node, or `MISS`; None if no
+            result has a graph.
+        replan: called with the layouts of the gradients that came, if `backward` does not apply.
+        source: the source of these functions.
+        error: the last error in a replay.
+        owned: whether gradients lie in memory that the next step uses again. Then only their leaves
+            may hold them. Otherwise every replay copies them.
+        turn: holds the `kwargs` of the call that runs now, which are unique.
+        known: the `holders` of the memory of tensors that are not arguments.
     """
 
     def __init__(self, capture: Capture, name: str, replan: Callable[..., None]) -> None:
@@ -221,7 +223,7 @@ class Plan:
         self.traced = len(tape.entries)
         guards, self.arguments = capture.guards, capture.arguments
         self.key = (capture.surroundings, self.arguments.key, guards.grads)
-        guards.let_go()  # an array that has gone leaves its `id` to others
+        guards.let_go()  # before `known`: the `id` of an array that is freed may be used again
         self.checks = guards.checks
         self.known = holders(tensor._array for tensor in guards.tensors.values())
         self.gradients = [g for g in capture.gradients if g.ref is not None]
@@ -258,7 +260,7 @@ class Plan:
         self.slots = [slot for slot in capture.slots if slot.storage.number in used]
         for slot in capture.slots:
             if slot not in (*self.slots, *[count.slot for count in capture.counts]):
-                slot.forget()  # the gradient of another step
+                slot.forget()  # it holds the gradient of another step
         capture.known.clear()
         self.error: Exception | None = None
         self.rollback = Rollback(self.first, self.joint is not None)
@@ -266,20 +268,21 @@ class Plan:
         self.used = Used({**capture.library, **capture.later.library})
         self.owned, self.verified = True, False
         self.bind()
-        if self.joint is not None:  # the graphs behind arguments are not to be held
+        if self.joint is not None:  # do not hold the graphs of arguments
             self.arguments.free.clear()
             for slot in capture.slots:
                 slot.forget()
 
     def applies(self) -> bool:
-        """Whether the plan is still one for the state that it was made in."""
+        """Whether the state is still the one that the plan was made in."""
         return self.used.unchanged() and all(map(check_holds, self.checks)) and bool(self.refresh())
 
     def bind(self) -> None:
         """Allocate memory and write the source."""
         self.last: list[Any] = []  # the options of optimizers at the last call
-        self.seen = [changes[0]]  # at the last look at the modules
-        self.counted: list[list[int]] = []  # who holds the gradients: taken by their leaves or not
+        self.seen = [changes[0]]  # the count at the last check of the modules
+        # The counts of gradients that their leaves hold, and of gradients that they do not hold.
+        self.counted: list[list[int]] = []
         self.names = names = Names({
             "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
             "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
@@ -301,7 +304,7 @@ class Plan:
 
         self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
         self.number_expressions()
-        self.grad_names: list[tuple[str, str, str]] = []  # of leaves, gradients, and their arrays
+        self.grad_names: list[tuple[str, str, str]] = []  # names: leaf, gradient, its array
         body = self.body()
         second = "    backward = None"
         if self.joint is not None:
@@ -333,7 +336,7 @@ class Plan:
         self.refresh()
 
     def own_memory(self) -> dict[int, Any]:
-        """Memory that is not shared: arrays of numbers, places of gradients in one block."""
+        """By storage number, memory that no other temporary uses: numbers and gradients."""
         own: dict[int, Any] = {}
         at = 0
         for entry in self.tape.entries:
@@ -350,15 +353,15 @@ class Plan:
     # Guards
 
     def guards(self) -> list[str]:
-        """Return `MISS` unless everything is as in the trace."""
+        """The lines that return `MISS` unless everything is as in the trace."""
         capture, names = self.capture, self.names
         enabled, kind = capture.surroundings
         tests = [
-            # Inside of a module, what is true is the place of its call.
+            # Inside a module, `mode.enabled` is not True but the site of the module's call.
             "not mode.enabled" if enabled else f"mode.enabled is not {enabled}",
             f"default.numpy is not {names.of(kind)}",
-            "observers or mode.transforms",  # anomaly mode is one too; `vmap`
-            "tracing and plan.verified",  # by another step, which this one may be a part of
+            "observers or mode.transforms",  # for example anomaly mode, `vmap`
+            "tracing and plan.verified",  # this step may be a part of another one's trace
             *self.argument_guards(),
         ]  # fmt: skip
         tests += check_guards([check for check in self.checks if not check.counted], names)
@@ -367,7 +370,7 @@ class Plan:
         return lines + self.option_guards() + self.slot_guards() + self.holder_guards()
 
     def argument_guards(self) -> list[str]:
-        """Tests that are true where the arguments are not those of the trace."""
+        """The source of tests, each true if the arguments are unlike those of the trace."""
         arguments, names = self.arguments, self.names
         tests = []
         for path, kind, length in arguments.lengths:
@@ -389,7 +392,7 @@ class Plan:
         return tests + self.memory_guards()
 
     def memory_guards(self) -> list[str]:
-        """Tests that are true where arguments share memory otherwise than in the trace."""
+        """The source of tests, each true if arguments share memory unlike in the trace."""
         arguments, names = self.arguments, self.names
         tests = [f"{path} is not {former}" for path, former in arguments.same]
         shifts = {(i, j): shift for i, j, shift in arguments.shifts}
@@ -411,7 +414,7 @@ class Plan:
         return tests
 
     def option_guards(self) -> list[str]:
-        """Compute the optimizers' numbers anew where options have changed."""
+        """The lines that compute the optimizers' numbers again if options have changed."""
         tests = [
             f"[*{self.names.of(check.container, 'd')}.values()] != {self.names.of(check.value)}"
             for check in self.checks if check.kind == "group"
@@ -423,7 +426,7 @@ class Plan:
         return lines + [f"if {test}: return MISS" for test in tests]
 
     def slot_guards(self) -> list[str]:
-        """Find the arrays of this call's arguments and gradients."""
+        """The lines that find and check the arrays of this call's arguments and gradients."""
         lines = []
         for slot in self.slots:
             array, a = f"x{slot.storage.number}", slot.array
@@ -435,10 +438,11 @@ class Plan:
         return lines + self.calls.slot_lines
 
     def holder_guards(self) -> list[str]:
-        """See that nobody else holds the gradients of the last step, which are overwritten."""
+        """The lines that check that only leaves hold the last gradients, which are overwritten."""
         if not self.grad_names:
             return []
-        # A leaf that let go of its gradient and somebody who holds it count alike.
+        # The counts alone are not enough: a leaf may have dropped its gradient while other code
+        # holds it.
         theirs = " and ".join(f"{leaf}._grad is {grad}" for leaf, grad, _ in self.grad_names)
         return [
             f"if (found := [*map(count, held)]) != counted[0] or not ({theirs}):",
@@ -448,9 +452,9 @@ class Plan:
     # Numbers of optimizers
 
     def number_expressions(self) -> None:
-        """Name what symbolic numbers are made of: options, and the values of 0-d arrays.
+        """Name the parts of symbolic numbers: options, and the values of 0-d arrays.
 
-        Of an option: which number it is, and where it is found; of an array: its local variable.
+        An option gets a number and the source of its place; an array gets a local variable.
         """
         self.options: dict[tuple[int, Any], tuple[int, str]] = {}
         self.option_kinds: list[Any] = []
@@ -473,7 +477,11 @@ class Plan:
                 self.calls.numbers[entry.outs[0].storage.number] = self.text(entry.args[0])
 
     def text(self, expression: Any, options: str = "last") -> str:
-        """An expression in terms of local variables."""
+        """The source of an expression of local variables.
+
+        Args:
+            options: the name of the list of options.
+        """
 
         def name_of(part: Any) -> str:
             if not isinstance(part, Leaf):
@@ -487,7 +495,7 @@ class Plan:
         return expression_source(expression, name_of)
 
     def refresh_lines(self) -> list[str]:
-        """Read the options and compute the numbers that depend on them."""
+        """The lines that read the options and compute the numbers that depend on them."""
         lines = [f"now = [{', '.join(place for _, place in self.options.values())}]"]
         for position, kinds in enumerate(self.option_kinds):
             kind = self.names.of(kinds, "t")
@@ -504,10 +512,10 @@ class Plan:
     # Calls and effects
 
     def body(self) -> list[str]:
-        """The calls and the effects."""
+        """The lines of the calls and the effects."""
         capture, joint = self.capture, self.joint
         lines = [] if joint is None else joint.begin(self)
-        self.starts: list[int] = []  # how many lines there are before those of each entry
+        self.starts: list[int] = []  # for each entry, the number of lines before it
         for entry in self.first:
             self.starts.append(len(lines))
             lines += self.calls.all_lines(entry)
@@ -522,7 +530,7 @@ class Plan:
         lines += [self.gradient_line(gradient) for gradient in capture.gradients]
         for own, training in capture.switched:
             lines.append(f"{self.names.of(own, 'd')}['training'] = {training!r}")
-        if capture.switched:  # others look at modules only when something has been changed
+        if capture.switched:  # other code checks modules only when this count changes
             lines.append("changes[0] += 1")
         self.made: dict[int, str] = {}
         value = self.returned(capture.result, lines)
@@ -531,7 +539,7 @@ class Plan:
         return [*lines, f"return {value}"]
 
     def gradient_line(self, gradient: Gradient) -> str:
-        """A leaf gets its gradient."""
+        """The line that gives a leaf its gradient."""
         leaf = self.names.of(gradient.leaf)
         if gradient.ref is None:
             return f"{leaf}._grad = None"
@@ -544,7 +552,7 @@ class Plan:
         return f"{leaf}._grad = {grad}"
 
     def returned(self, result: Any, lines: list[str]) -> str:
-        """The source of what the step returns."""
+        """The source of the step's result; appends the lines that make its tensors."""
         if isinstance(result, Slot):
             return self.path(result)
         if isinstance(result, Gradient):
@@ -561,7 +569,7 @@ class Plan:
         return self.names.of(result)
 
     def result(self, result: Result, lines: list[str]) -> str:
-        """A new tensor of what was computed."""
+        """The name of a result's new tensor; appends the lines that make it."""
         name = self.made.get(id(result))
         if name is not None:
             return name
@@ -586,13 +594,13 @@ class Plan:
         return name
 
     def path(self, slot: Slot) -> str:
-        """How to find the tensor of a slot."""
+        """The source of a slot's tensor."""
         return str(slot.path) if slot.leaf is None else f"{self.names.of(slot.leaf)}._grad"
 
-    # What a replay asks
+    # Called by replays
 
     def alone(self) -> bool:
-        """Whether nobody but their leaves holds the gradients, some of which may hold them."""
+        """Whether only leaves hold the gradients; some leaves may have dropped theirs."""
         objects = self.names.objects
         expected = list(self.counted[1])
         for position, (leaf, grad, _) in enumerate(self.grad_names):
@@ -600,18 +608,18 @@ class Plan:
         return bool(self.counts() == expected)
 
     def share(self) -> Any:
-        """Somebody holds a gradient of the last step: from now on they are copies."""
+        """Copy gradients from now on: other code holds one of the last step. Returns `MISS`."""
         self.owned = False
         self.bind()
         return MISS
 
     def put_back(self, error: Exception) -> None:
-        """An error has come in the middle of a replay: as it was before."""
+        """Restore the state after an error in the middle of a replay."""
         self.error = error
         self.rollback.put_back(error, self.first_line, self.starts)
 
     def again(self, node: Any, grads: Any, graph: bool) -> list[Any]:
-        """The gradients of a call from the step itself, made once more."""
+        """The gradients of a call, from another run of the step itself."""
         assert self.joint is not None
         made = self.joint.again(node, grads, graph, self.state(*node._saved[:2]))
         layouts = None if graph else layouts_of(grads)
@@ -620,7 +628,7 @@ class Plan:
         return made
 
     def state(self, args: Any, kwargs: Any) -> State:
-        """What a call can change, as it is now."""
+        """The present state of everything that a call can change."""
         tensors = [*self.capture.guards.tensors.values(), *parts(Tensor, args, kwargs)]
         draws: Any = [entry.fn for entry in self.tape.entries if entry.kind == "draw"]
         drawn = {id(draw.__self__): draw.__self__ for draw in draws}
@@ -628,7 +636,7 @@ class Plan:
         return State(unique, [*drawn.values()], self.capture.guards.modules)
 
     def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
-        """The bits of what the step, or a replay, has returned, and of its gradients."""
+        """The bits of the result of the step or of a replay, and of its gradients."""
         seen = [("the result", bits_of(result))]
         if self.joint is not None:
             grads = self.joint.samples()
@@ -637,7 +645,7 @@ class Plan:
         return seen
 
     def same_groups(self) -> bool:
-        """Whether groups of optimizers differ from those of the trace in numbers only."""
+        """Whether only numbers in the optimizers' groups differ from those of the trace."""
         groups = [check for check in self.checks if check.kind == "group"]
         known = {id(check.container) for check in groups}
         if not all(check_holds(check) for check in self.checks if id(check.container) in known):
@@ -647,7 +655,7 @@ class Plan:
         return True
 
     def unchanged(self) -> bool:
-        """Whether modules are as they were, though a module, a hook or a function has changed."""
+        """Whether the modules in reach are unchanged, though `changes` counted a change."""
         now = changes[0]
         same = self.used.unchanged() and all(
             check_holds(check) for check in self.checks if check.counted
@@ -667,12 +675,12 @@ class Plan:
 
 
 def indent(lines: list[str], by: int) -> str:
-    """Lines as a block of source."""
+    """Lines as a block of source, indented by ``by`` spaces."""
     return "\n".join(" " * by + line for line in lines)
 
 
 def to_float32(value: float) -> float:
-    """A number as one of float32."""
+    """A number rounded to float32."""
     return float(np.float32(value))
 
 
@@ -682,8 +690,8 @@ def has_counter(expression: Any) -> bool:
 
 
 def free_temporaries(entries: list[Entry], escaping: list[Ref]) -> None:
-    """Free the trace's temporaries: replays need their layout only."""
-    inner = [e for entry in entries for e in getattr(entry.fn, "entries", ())]  # of `Pieces`
+    """Free the trace's temporaries: replays need only their layout."""
+    inner = [e for entry in entries for e in getattr(entry.fn, "entries", ())]  # in `Pieces`
     refs = [*escaping, *[r for e in (*entries, *inner) for r in (*e.outs, *e.inputs())]]
     found = {id(ref): ref for ref in refs if ref.storage.kind == TEMPORARY}
     for ref in found.values():
@@ -692,8 +700,8 @@ def free_temporaries(entries: list[Entry], escaping: list[Ref]) -> None:
         storage.base = layout_only(storage.base)
 
 
-LIMIT = 8  # of plans of one function
-OVERLAPS = 2  # of arguments and what is in reach: from then on they are looked for first
+LIMIT = 8  # plans of one function
+OVERLAPS = 2  # calls whose arguments overlap tensors in reach, before overlaps are checked first
 FALLBACK = "nanotorch.compile runs `{name}` as it is, uncompiled. {problem}"
 REFUSED = "`{name}` cannot be compiled, and fullgraph=True allows nothing else. {problem}"
 DOUBLE = "gradients of its gradients are asked for"
@@ -702,25 +710,26 @@ NOT_AGAIN = "it would have to be compiled anew at almost every call: {what}"
 
 
 def replay_nothing(args: Any, kwargs: Any) -> Any:
-    """The replay of a function that has none."""
+    """The replay of a function without a plan: always `MISS`."""
     return MISS
 
 
 class Compiler:
-    """What there is for one compiled function.
+    """The compiler of one function.
 
     Args:
-        fullgraph: raise an error where the function cannot be compiled.
-        limit: how many plans there may be, for calls that differ.
+        fullgraph: whether to raise an error if the function cannot be compiled.
+        limit: the largest number of plans, for calls that differ.
 
     Attributes:
-        plan: the one of the last call.
-        replay: its function, for a quick look.
-        uncompiled: for each grad mode and default dtype in which the function runs as it is, why,
-            and what is called in place of a plan.
-        watched: for each in which it has been watched, whether it returns what is to go backward.
-        layouts: in which layouts gradients have come, where these were not the expected ones.
-        overlapping: what holds memory that arguments were seen to lie in, though others hold it.
+        plan: the plan of the last call.
+        replay: the replay of this plan, in a list, for quick access.
+        uncompiled: for each grad mode and default dtype in which the function runs uncompiled, the
+            reason, and the function to call in place of a plan.
+        watched: for each of these states in which the function was watched, whether its results
+            have a graph.
+        layouts: the layouts of the gradients that came, if they were not the expected ones.
+        overlapping: the `holders` of memory in reach that arguments shared.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, limit: int = LIMIT) -> None:
@@ -731,24 +740,24 @@ class Compiler:
         self.plan: Plan | None = None
         self.replay: list[Callable[..., Any]] = [replay_nothing]
         self.codes: set[CodeType] = set()
-        self.library: dict[CodeType, dict[str, Any]] = {}  # with the globals it saw
+        self.library: dict[CodeType, dict[str, Any]] = {}  # the library's code, with its globals
         self.uncompiled: dict[Any, tuple[str, Callable[..., Any]]] = {}
         self.watched: dict[Any, bool] = {}
         self.layouts: Layouts | None = None
         self.overlaps = 0
         self.overlapping: frozenset[int] = frozenset()
         self.attempts = 0
-        self.missed = 0  # how many plans were not those of the next call
+        self.missed = 0  # the number of plans that did not fit the next call
 
     def use(self, plan: Plan) -> None:
-        """Look first whether a plan is that of the next call, too."""
+        """Try ``plan`` first at the next call."""
         self.plan, self.replay[0] = plan, plan.call
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call for which the plan at hand is not the right one.
+        """Run a call that the plan of the last call does not fit; returns the result.
 
-        Where operations are observed, as in anomaly mode, or transformed, as under `vmap`, the
-        function runs as it is.
+        The function runs uncompiled while operations are observed, as in anomaly mode, or
+        transformed, as under `vmap`.
         """
         if library_state() in self.uncompiled:
             _, uncompiled = self.uncompiled[library_state()]
@@ -766,7 +775,7 @@ class Compiler:
         try:
             if tracing.setdefault(0, kwargs) is kwargs:
                 return self.step(args, kwargs)
-        finally:  # no call here, which an interruption could come after
+        finally:  # no function call here: an interruption could come after it
             try:
                 if tracing[0] is kwargs:
                     del tracing[0]
@@ -775,7 +784,7 @@ class Compiler:
         return self.function(*args, **kwargs)
 
     def step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Watch the first call, trace the second, verify the third, replay the others."""
+        """Watch the first call, trace the second, verify the third; returns the result."""
         if library_state() not in self.watched:
             return self.watch(args, kwargs)
         forward = self.watched[library_state()]
@@ -785,7 +794,8 @@ class Compiler:
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         in_reach = holders(tensor._array for tensor in guards.tensors.values())
-        if share_memory([tensor for _, tensor in arguments.free], in_reach):  # others need not
+        # The arguments of the next call may not share memory: do not capture this one.
+        if share_memory([tensor for _, tensor in arguments.free], in_reach):
             self.overlaps += 1
             if self.overlaps >= OVERLAPS:
                 self.overlapping |= in_reach
@@ -801,13 +811,13 @@ class Compiler:
         if any(plan.turn for plan in self.plans):
             return self.function(*args, **kwargs)
         known = [o for o in guards.optimizers if type(o) in KNOWN_OPTIMIZERS]
-        del guards, arguments, key  # which hold arrays that may move
+        del guards, arguments, key  # these hold arrays that may move
         if not self.plans:
             move_together(known)
         return self.trace(args, kwargs)
 
     def watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the function as it is, and see which code it calls."""
+        """Run the function uncompiled and note the code that it calls; returns the result."""
         watcher, where = Watcher(), library_state()
         with watcher.watching():
             result = self.function(*args, **kwargs)
@@ -819,7 +829,7 @@ class Compiler:
         return result
 
     def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the function under trace, and make a plan of it."""
+        """Run the function under trace and make a plan; returns the result."""
         if len(self.plans) >= self.limit:
             what = "its arguments or variables differ each time"
             return self.fall_back(NOT_AGAIN.format(what=what), args, kwargs)
@@ -838,14 +848,14 @@ class Compiler:
             except Exception as error:
                 self.give_up(f"{site_of(self.function)}: making a replay failed: {error!r}")
             self.attempts = 0
-        elif capture.grown or (capture.retry and self.attempts < 2):  # code is not without end
+        elif capture.grown or (capture.retry and self.attempts < 2):  # `grown` ends: code is finite
             self.attempts += not capture.grown
         else:
             self.give_up(capture.problem)
         return result
 
     def verify(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compare the first replay of a plan with the function itself."""
+        """Compare the first replay of a plan with the function itself; returns the result."""
         result, difference = verify_plan(plan, self.function, args, kwargs)
         if difference is None:
             plan.verified = True
@@ -858,7 +868,11 @@ class Compiler:
         return result
 
     def replan(self, plan: Plan, layouts: Layouts | None) -> None:
-        """Gradients have come otherwise than a plan expects, or are differentiated themselves."""
+        """Drop a plan: its gradients came in other layouts, or are differentiated themselves.
+
+        Args:
+            layouts: the layouts that came; None for second derivatives, which end compilation.
+        """
         self.layouts, where = layouts, plan.key[0]
         self.missed += 1
         if layouts is None:
@@ -871,15 +885,19 @@ class Compiler:
                 self.plan, self.replay[0] = None, replay_nothing
 
     def fall_back(self, problem: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Give up, and call the function."""
+        """Give up and call the function; returns its result."""
         self.give_up(f"{site_of(self.function)}: {problem}")
         return self.function(*args, **kwargs)
 
     def give_up(self, problem: str, where: Any = None) -> None:
-        """Run the function as it is in this grad mode from now on, and say so once.
+        """Run the function uncompiled in this grad mode from now on; warns once.
+
+        Args:
+            problem: the reason, with file and line.
+            where: the grad mode and default dtype; default: the present ones.
 
         Raises:
-            RuntimeError: if that is not wanted (``fullgraph``), now and at later calls.
+            RuntimeError: with ``fullgraph``, now and at later calls.
         """
         where = enabled, kind = where or library_state()
         function, fullgraph = self.function, self.fullgraph
@@ -900,17 +918,17 @@ class Compiler:
         warn(text)
 
     def report(self) -> Report:
-        """What was compiled, or why nothing was."""
+        """The figures of each plan, and the reason if the function runs uncompiled."""
         problem = next((problem for problem, _ in self.uncompiled.values()), None)
         return Report(self.name, problem, [plan.figures() for plan in self.plans])
 
     def source(self) -> str:
-        """The source of the replay of the last call; empty if there is none."""
+        """The source of the replay of the last call; "" if there is none."""
         return "" if self.plan is None else self.plan.source
 
 
 def compiled_function(compiler: Compiler) -> Callable[..., Any]:
-    """The function that users call in place of theirs."""
+    """The compiled function that users call instead of their own."""
     slow, replay = compiler.call, compiler.replay
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -928,11 +946,11 @@ def compiled_function(compiler: Compiler) -> Callable[..., Any]:
 
 
 class OptimizedModule(Module):
-    """A module whose forward is compiled; all else is the module's own.
+    """A module whose forward is compiled; everything else is the original module's.
 
     Attributes:
-        _orig_mod: the module.
-        report, source: those of a compiled function.
+        _orig_mod: the original module.
+        report, source: the functions of a compiled function.
     """
 
     _orig_mod: Module
@@ -963,5 +981,5 @@ class OptimizedModule(Module):
 
 
 def compiled_module(module: Module, fullgraph: bool, limit: int) -> OptimizedModule:
-    """A module whose forward is compiled."""
+    """The `OptimizedModule` of a module."""
     return OptimizedModule(module, Compiler(module, fullgraph, limit))

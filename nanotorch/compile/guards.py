@@ -1,4 +1,4 @@
-"""What Python a step runs and reaches, and what to compare before a replay."""
+"""The Python code that a step runs, the objects it reaches, and the checks before a replay."""
 
 import builtins
 import dis
@@ -40,11 +40,11 @@ from nanotorch.nn.module import Module
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.optim.rules import SGD, AdamW, Rule
 
-# What Python code a step runs, and whether it does anything that a replay would not repeat.
+# The Python code that a step runs, and the effects that a replay would not repeat.
 #
-# A step can be replayed if, besides calling the library, it only computes: with names and
-# attributes that can be guarded, and with functions that have no effects. The watcher sees every
-# call of a step; `reach` looks at what the called code can reach.
+# A step can be replayed if it calls the library and otherwise only computes: with names and
+# attributes that can be guarded, and with functions without effects. `Watcher` sees every call of a
+# step; `Guards` follows the objects that the called code can reach.
 
 
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
@@ -53,7 +53,7 @@ OUTWARD = tuple(
     PACKAGE + name for name in ("utils", "serialization", "train", "distributed", "ops/generator",
                                 "optim/lr_scheduler")
 )  # fmt: skip
-# What it calls depends on when the other ranks come, who are to trace after the same calls.
+# The calls inside depend on when the other ranks arrive, but all ranks must trace at the same call.
 WAITING = PACKAGE + "distributed"
 PURE = {
     builtins.len, builtins.isinstance, builtins.issubclass, builtins.abs, builtins.min,
@@ -71,12 +71,13 @@ QUIET_MODULES = {
     "collections", "contextlib", "dataclasses", "enum", "abc", "copy", "numbers", "fractions",
     "__future__", "warnings", "string", "re",
 }  # fmt: skip
-# What compiles operations, and what tells whether a class is of a kind: Python remembers that.
+# Code with work at its first use only: it compiles operations, or fills Python's cache of subclass
+# checks.
 AT_FIRST = {
     compile_function.__code__, make_node_class.__code__,
     ABCMeta.__instancecheck__.__code__, ABCMeta.__subclasscheck__.__code__,
 }  # fmt: skip
-IMPORT = "_find_and_load"  # what looks for a module that is not there yet
+IMPORT = "_find_and_load"  # the function that imports a module for the first time
 NUMPY_EFFECTS = {"random", "load", "loadtxt", "fromfile", "memmap", "genfromtxt", "save", "empty"}
 
 
@@ -91,20 +92,20 @@ def is_standard(code: CodeType) -> bool:
 
 
 class Refused(Exception):  # noqa: N818 - not an error: the step then runs as it is
-    """A step cannot be captured, or something is in reach whose changes cannot be seen."""
+    """Raised if a step cannot be captured, or reaches something whose changes cannot be seen."""
 
 
 class Watcher:
-    """The users' code that one call runs.
+    """The code that one call runs.
 
     Args:
-        ahead: raise `Refused` before an effect, of which there has to be none.
+        ahead: whether to raise `Refused` before an effect, because the call must have none.
 
     Attributes:
-        codes: the code objects of users' functions that were called.
-        library: those of the library's, with the globals that they see.
+        codes: the code objects of the users' functions that were called.
+        library: the code objects of the library's functions, with their globals.
         problem: why the call cannot be replayed, and where; None if it can.
-        imported: whether it imported a module that was not there yet.
+        imported: whether the call imported a module for the first time.
     """
 
     def __init__(self, *, ahead: bool = False) -> None:
@@ -112,12 +113,12 @@ class Watcher:
         self.codes: set[CodeType] = set()
         self.library: dict[CodeType, dict[str, Any]] = {}
         self.problem: str | None = None
-        self.loading: FrameType | None = None  # what calls nothing that is to be seen
+        self.loading: FrameType | None = None  # a frame whose inner calls are ignored
         self.imported = False
         self.thread = threading.get_ident()
 
     def refuse(self, reason: str, frame: FrameType | None) -> None:
-        """The call has an effect."""
+        """Note that the call has an effect; with ``ahead``, raise `Refused`."""
         if self.problem is None:
             self.problem = f"{users_line(frame)}: {reason}"
         if self.ahead:
@@ -125,13 +126,10 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """See the calls of this thread, but not those that the garbage collector would make.
-
-        A profiler rests meanwhile.
-        """
+        """Watch the calls of this thread. The garbage collector and a profiler pause meanwhile."""
         before: Any = sys.getprofile()
         collecting = gc.isenabled()
-        rests = before is not None and not callable(before)  # one that is written in C
+        rests = before is not None and not callable(before)  # a profiler written in C
         try:
             gc.disable()
             sys.setprofile(None)
@@ -147,7 +145,7 @@ class Watcher:
                 gc.enable()
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Called by Python at every call and return."""
+        """Note a call or a return; Python calls this at each."""
         if self.loading is not None:
             if event == "return" and frame is self.loading:
                 self.loading = None
@@ -155,7 +153,7 @@ class Watcher:
             code = frame.f_code
             importing = code.co_name == IMPORT
             maker = "<frozen importlib._bootstrap>" if importing else lookup.__file__
-            # What makes ready what is used for the first time: later calls only look it up.
+            # Ignore work at a first use: later calls only look up its result.
             if code.co_filename == maker or (code in AT_FIRST and not importing):
                 self.loading = frame
                 self.imported |= importing
@@ -167,7 +165,7 @@ class Watcher:
                 elif code.co_filename.startswith(WAITING):
                     self.loading = frame
             elif str(frame.f_globals.get("__name__")).startswith("nanotorch."):
-                pass  # made by Python for the library, as `__init__` of a dataclass
+                pass  # Python made it for the library, for example `__init__` of a dataclass
             elif code not in self.codes and not (self.ahead and is_standard(code)):
                 self.codes.add(code)
                 name = next(iter(passed_on_builtins(code) - set(frame.f_globals)), None)
@@ -183,7 +181,7 @@ class Watcher:
             self.see_builtin(frame, argument)
 
     def see_builtin(self, frame: FrameType, function: Any) -> None:
-        """A function of C is called: by the library for its own reasons, or by a user."""
+        """Check the call of a function written in C, by the library or by a user."""
         if function is warnings.warn or getattr(function, "__name__", "") == "warn":
             self.refuse("a warning is given", frame)
         users = not (is_library(frame.f_code) or is_standard(frame.f_code))
@@ -204,13 +202,13 @@ class Watcher:
 
 
 def profiler_in_the_way() -> bool:
-    """Whether there is a profiler that cannot be asked to rest."""
+    """Whether there is a profiler that cannot be paused."""
     profiler: Any = sys.getprofile()
     return not (profiler is None or callable(profiler) or hasattr(profiler, "disable"))
 
 
 def may_have_effects(function: Any) -> bool:
-    """Whether a function of C, of no object, may do more than compute."""
+    """Whether a function written in C, not a method, may do more than compute."""
     if not isinstance(function, BuiltinFunctionType) or function in PURE:
         return False
     owner = function.__self__
@@ -218,7 +216,7 @@ def may_have_effects(function: Any) -> bool:
 
 
 def changes_its_owner(function: Any) -> bool:
-    """Whether a function of C belongs to an object that it may change: `append` of a list."""
+    """Whether a function is a C method that may change its object, as `append` of a list."""
     if not isinstance(function, (BuiltinFunctionType, types.MethodWrapperType)):
         return False
     owner = function.__self__
@@ -228,18 +226,18 @@ def changes_its_owner(function: Any) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def passed_on_builtins(code: CodeType) -> frozenset[str]:
-    """Builtins with effects that code does not call itself, but hands to somebody else."""
+    """The builtins with effects that code does not call itself but passes on."""
     return frozenset(
         i.argval
         for i in dis.get_instructions(code)
         if i.opname == "LOAD_GLOBAL"
-        and not (i.arg or 0) & 1  # which says that a call follows
+        and not (i.arg or 0) & 1  # this bit means that a call follows
         and may_have_effects(getattr(builtins, i.argval, None))
     )
 
 
 def codes_in(code: CodeType) -> list[CodeType]:
-    """Code, with that of the functions inside it."""
+    """A code object, and those of the functions inside it."""
     found = [code]
     for outer in found:  # the list grows while the loop runs
         found += [part for part in outer.co_consts if isinstance(part, CodeType)]
@@ -248,7 +246,7 @@ def codes_in(code: CodeType) -> list[CodeType]:
 
 @functools.lru_cache(maxsize=4096)
 def global_names(code: CodeType) -> frozenset[str]:
-    """The globals that code reads or assigns to, with the functions inside it."""
+    """The names of globals that code, or a function inside it, reads or assigns."""
     kinds = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
     instructions = [i for part in codes_in(code) for i in dis.get_instructions(part)]
     return frozenset(i.argval for i in instructions if i.opname in kinds)
@@ -256,18 +254,18 @@ def global_names(code: CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=4096)
 def attribute_names(code: CodeType) -> frozenset[str]:
-    """The attributes that code may ask for, with the functions inside it."""
+    """The names of attributes that code, or a function inside it, may use."""
     return frozenset(name for part in codes_in(code) for name in part.co_names)
 
 
 def function_behind(target: Any) -> FunctionType | None:
-    """The Python function that a call of ``target`` runs first, if it is one."""
+    """The Python function that a call of ``target`` runs first; None if it is not in Python."""
     while isinstance(target, (functools.partial, MethodType)):
         target = target.func if isinstance(target, functools.partial) else target.__func__
     return target if isinstance(target, FunctionType) else None
 
 
-# The comparisons that tell whether what a step reads has changed.
+# The comparisons that find changes of the objects that a step reads.
 
 
 MISSING: Any = object()
@@ -276,11 +274,11 @@ BY_VALUE = (int, float, complex, str, bytes, range, slice)
 
 @dataclass(eq=False, slots=True)
 class Check:
-    """One comparison that a replay makes: ``container[key] is value`` and the like.
+    """One comparison that a replay makes, for example ``container[key] is value``.
 
     Attributes:
-        kind: what is compared; see `PLACES` and `TESTS`.
-        counted: whether `changes` tells when to look again.
+        kind: the kind of comparison; see `PLACES` and `TESTS`.
+        counted: whether a replay makes the comparison only after `changes` has changed.
     """
 
     kind: str
@@ -291,13 +289,13 @@ class Check:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two things are one, or equal numbers or texts down to the sign of a zero."""
+    """Whether two objects are the same, or equal numbers or texts; 0.0 and -0.0 differ."""
     kind = type(a)
     return a is b or (kind is type(b) and kind in BY_VALUE and repr(a) == repr(b))
 
 
-# What a check looks at, in terms of its container ``c``, its key ``k`` and its value ``v``: what
-# must be the same object, and tests that are true where something has changed.
+# Source patterns of checks, with a container ``c``, a key ``k`` and a value ``v``. `PLACES`: what
+# must be the same object. `TESTS`: tests that are true if something has changed.
 PLACES = {"item": "{c}[{k}]", "attr": "{c}.{k}", "cell": "{c}.cell_contents"}
 TESTS = {
     "len": "len({c}) != {v}",
@@ -318,7 +316,7 @@ CHANGED: dict[str, Callable[[Any, Any, Any], bool]] = {
 
 
 def check_holds(check: Check) -> bool:
-    """Whether a check finds what it found before; of gradients and options others know."""
+    """Whether a check finds no change; True for gradients and options, checked elsewhere."""
     if check.kind in ("grad", "group"):
         return True
     try:
@@ -328,19 +326,19 @@ def check_holds(check: Check) -> bool:
 
 
 def namespace(kind: type) -> dict[str, Any]:
-    """The attributes of a class as the dict itself, which is read faster than ``kind.__dict__``."""
+    """The dict of a class's attributes; reading it is faster than reading ``kind.__dict__``."""
     return next(d for d in gc.get_referents(kind.__dict__) if type(d) is dict)
 
 
-# Noticing that somebody replaces a function of the library, which a replay would not call.
+# The count of replaced functions of the library: a replay would not call the new ones.
 
 
-# How often something in one of the library's modules was set or deleted.
+# The number of assignments and deletions in the library's modules.
 patches = [0]
 
 
 class WatchedModule(ModuleType):
-    """A module of the library, once something is compiled: it counts what is set in it."""
+    """A module of the library that counts assignments and deletions of its attributes."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         changes[0] += 1
@@ -354,17 +352,17 @@ class WatchedModule(ModuleType):
 
 
 def watch_library() -> None:
-    """Let the library's modules count what is set in them."""
+    """Make every loaded module of the library a `WatchedModule`."""
     for name, module in sys.modules.copy().items():
         if name.partition(".")[0] == "nanotorch" and type(module) is ModuleType:
             module.__class__ = WatchedModule
 
 
 class Used:
-    """What the library's code found in its modules: nothing of it may be another when replayed.
+    """The objects that the library's code found in its modules; a replay needs the same ones.
 
     Args:
-        library: the code that ran, with the globals it saw.
+        library: the code that ran, with its globals.
     """
 
     def __init__(self, library: Mapping[CodeType, dict[str, Any]]) -> None:
@@ -377,7 +375,7 @@ class Used:
                     self.found[id(own), name] = (own, own[name])
 
     def unchanged(self) -> bool:
-        """Whether all of it is what it was."""
+        """Whether all these objects are still in place."""
         now = patches[0]
         if now != self.seen:
             items = self.found.items()
@@ -387,13 +385,13 @@ class Used:
         return True
 
 
-# What Python objects a step can reach, from its closure, its globals and its arguments, and how to
-# see that nothing of them has changed.
+# The Python objects that a step can reach from its closure, its globals and its arguments, and the
+# checks that they are unchanged.
 #
-# What counts is what the step's code can name: attributes that occur in it, globals and builtins,
-# all entries of containers. Where it looks attributes up by computed names, all of them count.
-# Numbers and texts are compared by value; other objects must be the same, and so must be what they
-# hold.
+# The objects that count are those that the step's code can name: attributes that occur in it,
+# globals and builtins, and all entries of containers. If the code computes names of attributes, all
+# attributes count. Numbers and texts are compared by value. Other objects must be the same, and so
+# must their contents.
 
 
 VALUES = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice)
@@ -405,7 +403,7 @@ NAMES_OF_THINGS = (
 )  # fmt: skip
 CONTAINERS = (dict, list, tuple, set, frozenset)
 LIMIT = 50_000
-# Code with one of these names may ask for attributes, or find that there are none, unnamed.
+# Code with one of these names may look up attributes, or miss them, without their names in it.
 DYNAMIC = {
     "getattr", "hasattr", "attrgetter", "methodcaller", "vars", "dir", "getmembers", "__dict__",
     "__getattribute__", "__getattr__", "AttributeError", "NameError",
@@ -415,12 +413,12 @@ MADE_OF_PARTS = (
 )  # fmt: skip
 LOOKING_UP = (getattr, hasattr, operator.attrgetter, operator.methodcaller)
 BUILTINS = vars(builtins)
-COMPILED = PACKAGE + "compile"  # where the functions that stand for compiled ones come from
+COMPILED = PACKAGE + "compile"  # the folder that defines the wrappers of compiled functions
 OWN_CLASSES = ("builtins", "abc", "typing", "collections")
 
 
 UNSEEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
-# Methods that Python calls for users' objects without their names standing in the code.
+# Methods of users' objects that Python calls although their names are not in the code.
 SPECIAL = {
     f"__{name}__"
     for name in (
@@ -442,10 +440,10 @@ OPTIONS = {
     for name, option in inspect.signature(kind).parameters.items()
     if type(option.default) in (int, float, tuple)
 }
-# Attributes of a module that it looks up by text, whatever its forward names.
+# Attributes that every module looks up by text, so their names may be missing in its forward.
 OF_MODULES = {"_parameters", "_buffers", "_modules", "training"}
-# What of a tensor must be as it was.
-OF_GRADIENTS = {"grad", "_grad", "zero_grad"}
+OF_GRADIENTS = {"grad", "_grad", "zero_grad"}  # names in code that uses gradients
+# Attributes of a tensor that must be unchanged.
 FLAGS = ("_history", "_view", "_leaf_hooks", "_post_accumulate_hooks")
 
 
@@ -454,18 +452,18 @@ class Guards:
 
     Args:
         codes: the users' code that the step runs.
-        library: the library's code that it runs.
-        has_graph: whether it returns tensors whose graph can still be used. Gradients and hooks of
-            leaves are then no concern of the step's, unless it names gradients.
+        library: the library's code that the step runs.
+        has_graph: whether the step returns tensors whose graph can still be used. Then the
+            gradients and hooks of leaves do not matter, unless the step names gradients.
 
     Attributes:
-        checks: what to compare.
-        grads: which leaves have a gradient.
-        tensors: by `id`; gradients among them are listed too.
-        modules, optimizers: all of them.
-        names: the attributes that the step may ask for.
-        users_names: those of them that stand in users' code, not in Python's own or NumPy's.
-        dynamic: whether it may ask for others too.
+        checks: the comparisons before a replay.
+        grads: for each tensor, its `id` and whether its gradient is None.
+        tensors: the tensors in reach, by `id`, gradients included.
+        modules, optimizers: the modules and optimizers in reach.
+        names: the names of attributes that the step may use.
+        users_names: those among ``names`` that occur in users' code, not in Python's or NumPy's.
+        dynamic: whether the step may also use other names.
     """
 
     def __init__(
@@ -480,7 +478,7 @@ class Guards:
         self.forward = has_graph and not self.dynamic
         written = {name for code in library if code.co_filename[0] != "<" for name in code.co_names}
         self.forward &= OF_GRADIENTS.isdisjoint(self.names | written)
-        # Who reads the options himself sees numbers, which are then guarded as such.
+        # A step that reads the options itself sees numbers: these are guarded like any others.
         self.ordinary = "param_groups" in self.names
         self.checks: list[Check] = []
         self.grads: list[tuple[int, bool]] = []
@@ -488,10 +486,10 @@ class Guards:
         self.gradients: list[int] = []
         self.optimizers: list[Optimizer] = []
         self.modules: list[Module] = []
-        self.kept: list[Any] = []  # what is in reach: its `id` stays its own
+        self.kept: list[Any] = []  # the objects in reach: while they live, no other gets their `id`
         self.seen: set[int] = set()
         self.queue: deque[tuple[Any, str]] = deque()
-        # By `id` of the globals of a module: these, and which builtins they must not hide.
+        # By `id` of a module's globals: the globals, and the builtins that they must not hide.
         self.hidden: dict[int, tuple[dict[str, Any], set[str]]] = {}
 
     @classmethod
@@ -499,7 +497,7 @@ class Guards:
         cls, function: Any, arguments: "Arguments", codes: Iterable[CodeType],
         library: Iterable[CodeType], has_graph: bool,
     ) -> "Guards":  # fmt: skip
-        """What a function and its arguments reach."""
+        """The guards of everything that a function and its arguments reach."""
         guards = cls(codes, library, has_graph)
         kinds = [(path, kind) for path, kind, _ in arguments.lengths]
         named = [(path, kind) for path, kind in kinds if kind not in (tuple, list, dict)]
@@ -517,11 +515,11 @@ class Guards:
         return guards
 
     def check(self, kind: str, container: Any, key: Any, value: Any, counted: bool = False) -> None:
-        """Something to compare."""
+        """Add a comparison."""
         self.checks.append(Check(kind, container, key, value, counted))
 
     def hold(self, value: Any, path: str) -> None:
-        """Follow a value later, unless it has no parts."""
+        """Queue a value for `visit`, unless it has no parts or was queued before."""
         plain = isinstance(value, (*VALUES, np.generic)) and not isinstance(value, enum.Enum)
         if not plain and id(value) not in self.seen:
             self.seen.add(id(value))
@@ -529,58 +527,58 @@ class Guards:
             self.queue.append((value, path))
 
     def entry(self, kind: str, container: Any, key: Any, value: Any, path: str) -> None:
-        """A value at its place."""
+        """Check a value at its place, and queue it."""
         self.check(kind, container, key, value)
         self.hold(value, path)
 
     def size(self, container: Any, counted: bool = False) -> None:
-        """How many entries a container has."""
+        """Check the number of a container's entries."""
         self.check("len", container, None, len(container), counted)
 
     def keys(self, container: dict[str, Any]) -> None:
-        """Which entries a dict of attributes has."""
+        """Check the keys of a dict of attributes, and their order."""
         self.check("keys", container, None, tuple(container))
 
     def entries(self, space: dict[str, Any], names: Iterable[str], path: str) -> None:
-        """Attributes, in order."""
+        """Check and queue some attributes, in order of their names."""
         for name in sorted(names):
             self.entry("item", space, name, space[name], f"{path}.{name}")
 
     def asked(self, names: Iterable[str]) -> set[str]:
-        """Which of these attributes the step may ask for."""
+        """The names among ``names`` that the step may use."""
         return set(names) if self.dynamic else self.names.intersection(names)
 
     def visit(self, value: Any, path: str) -> None:
-        """Follow one object."""
+        """Check and queue the parts of one object, by its type."""
         if any(value is function for function in LOOKING_UP):
             raise Refused(f"`{path}` looks up attributes by names that the code does not show")
         if value is not MISSING:
             next(visit for kind, visit in self.VISITS if isinstance(value, kind))(self, value, path)
 
     def visit_name(self, value: Any, path: str) -> None:
-        """What has no parts that could change."""
+        """Refuse a method that may change its object; the value has no other parts."""
         if changes_its_owner(value):
             name = getattr(value, "__name__", "")
             raise Refused(f"`{path}` is `{name}` of an object that it may change")
 
     def visit_parts(self, value: Any, path: str) -> None:
-        """What a method, a partial function or a property is made of."""
+        """Visit a method, a partial function or a property: queue its parts."""
         if isinstance(value, functools.partial) and may_have_effects(value.func):
             raise Refused(f"`{path}` calls `{value.func.__name__}`")
         for name in ("__self__", "__func__", "func", "args", "keywords", "fget"):
             self.hold(getattr(value, name, None), path)
 
     def users_attributes(self, own: dict[str, Any], path: str) -> None:
-        """What users have put on a tensor, a function or an optimizer, and the step may name."""
+        """Check and queue the attributes that users have set and that the step may name."""
         own_names = {"param_groups", "state", "defaults"}
         names = {name for name in self.asked(own) if not name.startswith("_")}
         self.entries(own, names - own_names, path)
 
     def visit_container(self, value: Any, path: str) -> None:
-        """All entries, of dicts with the order of their keys, and what a class of users' adds."""
+        """Visit a container: all entries, and the attributes of a user's subclass."""
         if isinstance(value, (set, frozenset)):
             if not all(isinstance(part, (*VALUES, enum.Enum)) for part in value):
-                raise Refused(f"`{path}` is a set of objects")  # values have no parts
+                raise Refused(f"`{path}` is a set of objects")  # only values are compared
             self.check("set", value, None, frozenset(value))
         elif isinstance(value, dict):
             self.size(value)
@@ -604,10 +602,10 @@ class Guards:
                 self.entries(vars(value), self.asked(vars(value)), path)
 
     def visit_function(self, function: FunctionType, path: str) -> None:
-        """Its closure, and what a user's function reads of its globals and of Python."""
+        """Visit a function: its closure; of a user's function, also its globals and builtins."""
         code = function.__code__
         if hasattr(function, "__wrapped__") and code.co_filename.startswith(COMPILED):
-            self.hold(function.__wrapped__, path)  # which runs as it is, inside another
+            self.hold(function.__wrapped__, path)  # inside another step it runs uncompiled
             return
         self.users_attributes(vars(function), path)
         if self.dynamic:
@@ -618,7 +616,7 @@ class Guards:
             except ValueError:  # not assigned yet
                 self.hold(MISSING, name)
                 continue
-            # Not the optimizer whose steps a schedule counts.
+            # Skip the optimizer that a schedule's counter refers to.
             if not (isinstance(value, weakref.ref) and is_library(code)):
                 self.entry("cell", cell, None, value, name)
         if code not in self.codes:
@@ -636,7 +634,7 @@ class Guards:
                 self.hidden.setdefault(id(space), (space, set()))[1].add(name)
 
     def visit_python_module(self, module: ModuleType, path: str) -> None:
-        """What the step's code may ask of a module."""
+        """Visit a Python module: the variables that the step's code may use."""
         root, space = module.__name__.partition(".")[0], vars(module)
         if root in QUIET_MODULES or root in ("nanotorch", "numpy"):
             if root == "numpy" and self.names & NUMPY_EFFECTS:
@@ -653,13 +651,13 @@ class Guards:
         self.entries(space, self.asked(space), path)
 
     def visit_class(self, kind: type, path: str) -> None:
-        """What the step's code may ask of a class and of those above it."""
+        """Visit a class and its bases: the attributes that the step's code may use."""
         classes = [b for b in kind.__mro__ if b.__module__.partition(".")[0] not in OWN_CLASSES]
         for base in classes:
             space = namespace(base)
             if base.__module__.partition(".")[0] == "nanotorch":
                 if base is not classes[-1] and not issubclass(base, Layout):
-                    # It could come to hide what those above it have.
+                    # A new attribute could hide one of a base.
                     self.size(space)
                 for name in sorted((self.users_names | {"forward"}) & set(space)):
                     self.check("item", space, name, space[name])
@@ -671,11 +669,11 @@ class Guards:
             self.entries(space, named - UNSEEN, path)
 
     def visit_object(self, value: Any, path: str) -> None:
-        """What the step's code may ask of an object of a user's class."""
+        """Visit an object of a user's class: the attributes that the step's code may use."""
         kind = type(value)
         own = getattr(value, "__dict__", None)
         slots = [n for base in kind.__mro__ for n in getattr(base, "__slots__", ())]
-        # The nearest class above that is not written in Python: what it keeps cannot be seen.
+        # The nearest base that is not written in Python: its state cannot be seen.
         made_of = next(
             base for base in kind.__mro__
             if not base.__flags__ & (1 << 9)
@@ -692,10 +690,10 @@ class Guards:
                 raise Refused(f"`{path}.{name}` is not set yet")
             self.entry("attr", value, name, getattr(value, name), f"{path}.{name}")
 
-    # What the library gives.
+    # Objects of the library
 
     def visit_tensor(self, tensor: Tensor, path: str) -> None:
-        """Its array, flags and hooks; its gradient is the replay's own concern."""
+        """Visit a tensor: its array, flags and hooks. The replay itself checks the gradient."""
         self.tensors[id(tensor)] = tensor
         self.hold(type(tensor), path)
         if tensor._edge is not None:
@@ -722,13 +720,13 @@ class Guards:
             self.tensors[id(tensor._grad)] = tensor._grad
 
     def let_go(self) -> None:
-        """Hold no gradients any more, which are another step's."""
+        """Drop the gradients, which belong to another step."""
         for key in self.gradients:
             if key not in self.seen:
                 self.tensors.pop(key, None)
 
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
-        """Groups, state and hooks; options that are numbers are read at run time."""
+        """Visit an optimizer: groups, state, hooks. A replay reads options that are numbers."""
         counted = type(optimizer).__setattr__ is Optimizer.__setattr__
         self.check("attr", optimizer, "__class__", type(optimizer), counted)
         self.hold(type(optimizer), path)
@@ -761,7 +759,8 @@ class Guards:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
 
     def visit_state(self, optimizer: Optimizer, path: str, counted: bool) -> None:
-        """What an optimizer keeps for each parameter, which nobody else changes the flags of."""
+        """Visit an optimizer's state. Of its tensors only the arrays are checked: only the
+        optimizer itself changes their flags."""
         own = vars(optimizer)
         self.check("item", own, "state", optimizer.state, counted)
         self.kept.append(optimizer.state)
@@ -783,7 +782,7 @@ class Guards:
                     self.hold(value, f"{path}.state[{name!r}]")
 
     def visit_module(self, module: Module, path: str) -> None:
-        """Parameters, buffers, children, hooks, and attributes in reach."""
+        """Visit a module: parameters, buffers, children, hooks, and attributes in reach."""
         own = vars(module)
         self.modules.append(module)
         counted = type(module).__setattr__ is Module.__setattr__
@@ -796,7 +795,7 @@ class Guards:
         self.size(own, counted)
         for name, value in own.items():
             if self.dynamic or name in self.names | self.library_names | OF_MODULES:
-                # What users set they may set in `vars` of the module too, which nobody counts.
+                # Users may also set their attributes by `vars(module)`, which is not counted.
                 users = self.dynamic or name in self.names
                 inner = name in OF_MODULES or name.startswith("_") or not users
                 self.attribute(own, name, value, f"{path}.{name}", counted and inner)
@@ -804,7 +803,7 @@ class Guards:
     def attribute(
         self, own: dict[str, Any], name: str, value: Any, path: str, counted: bool = False
     ) -> None:
-        """An attribute of a module; of hooks it is enough to see that there are none."""
+        """Check and queue an attribute; of an empty dict of hooks, check only that it is empty."""
         if isinstance(value, (dict, set)) and not value and name.startswith("_"):
             self.check("empty", own, name, None, counted)
         else:
@@ -819,18 +818,22 @@ class Guards:
     )  # fmt: skip
 
 
-# The arguments of a call: which of them may be others next time, and what memory they share.
+# The arguments of a call: the ones that may differ at the next call, and the memory they share.
 
 
 class Arguments:
-    """The arguments of a call: their structure, and the tensors that may be others next time.
+    """The arguments of a call: their structure, and the tensors that may differ at the next call.
 
     Args:
-        has_graph: whether gradients that leave the step may go to them.
+        has_graph: whether gradients may go to the arguments from outside the step.
 
     Attributes:
-        same: the paths of tensors that stand at another path already, with that one.
-        shifts: which of the free tensors share memory.
+        free: the paths and tensors of arguments that may differ at the next call.
+        same: pairs of paths of the same tensor: a later path, and the first one.
+        fixed: the paths and values of all other arguments, which must not change.
+        lengths: the paths of containers, with their classes and their lengths or keys.
+        key: equal for calls of the same structure and layout.
+        shifts: the free tensors that share memory, as `memory_offsets` returns them.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], has_graph: bool) -> None:
@@ -878,6 +881,6 @@ class Arguments:
 
 
 def share_memory(tensors: list[Tensor], held: frozenset[int]) -> bool:
-    """Whether a tensor is in the memory of others, of which `holders` gave ``held``."""
+    """Whether one of ``tensors`` lies in memory whose `holders` are ``held``."""
     arrays = [tensor._array for tensor in tensors]
     return any(id(a if a.base is None else a.base) in held for a in arrays)

@@ -1,4 +1,4 @@
-"""A step whose results are still to go backward: their gradients are captured with it."""
+"""A step whose results go backward outside it: their gradients are captured, too."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -39,15 +39,15 @@ from nanotorch.compile.tape import (
 )
 
 # Such a step is traced in two halves: the step itself, and the gradients of its results. A replay
-# makes the first half; its results have one node in common, whose backward makes the second. What
-# the second half needs of the first is made anew by every replay and kept by its node, so that
-# there may be any number of graphs at a time.
+# runs the first half. Its results share one node, whose backward runs the second half. Every replay
+# allocates the values that the second half needs, and its node keeps them: so any number of graphs
+# may exist at a time.
 #
-# Every gradient that reaches a leaf is an edge of the node, in the order in which they come without
-# the compiler: sums with what comes from elsewhere are then the same to the bit.
+# Every gradient that reaches a leaf is an edge of the node. The edges are in the order in which the
+# gradients arrive without the compiler: so sums with other gradients have the same bits.
 #
-# Where the second half does not apply, as for gradients that are to be differentiated themselves,
-# the step is made once more, as it was then, and goes backward.
+# If the second half does not apply, for example to second derivatives, the step runs again in its
+# former state and goes backward.
 
 
 HAS_GRAPH = "it returns a tensor whose graph can still be used"
@@ -56,7 +56,7 @@ MAKES_LEAF = "its result depends on a leaf that it makes itself"
 RETAINS = "it returns a tensor that retains its gradient"
 WRITES = f"it writes to an argument or to much memory, and {HAS_GRAPH[3:]}"
 BOTH_HALVES = "gradients of its results write to what is there before, or draw random numbers"
-LARGEST = 1 << 20  # bytes that every replay copies, for the step to be made once more
+LARGEST = 1 << 20  # bytes that every replay copies at most, so that the step can run again
 MOVED = (
     "one of the variables needed for gradient computation has been given other memory since a "
     "compiled function has used it."
@@ -68,12 +68,12 @@ Layouts = tuple[Layout, ...]
 
 
 def layouts_of(grads: Sequence[Any]) -> Layouts:
-    """In which layouts gradients have come."""
+    """The layouts of gradients."""
     return tuple(None if g is None else (g.shape, tuple(map(abs, g.strides))) for g in grads)
 
 
 def example_gradient(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
-    """Some numbers in a layout."""
+    """Random numbers in a layout, always the same; None for no gradient."""
     if layout is None or 0 in layout[0]:
         return layout and np.empty(layout[0], dtype)
     size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True))
@@ -82,7 +82,7 @@ def example_gradient(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
 
 
 def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
-    """The tensors with a graph of its own that a step returns."""
+    """The tensors with a graph among the results of a step, without its arguments."""
     given = {id(tensor) for _, tensor in arguments.free}
     found = {id(t): t for t in parts(Tensor, result) if id(t) not in given and has_graph(t)}
     return list(found.values())
@@ -90,7 +90,7 @@ def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
 
 @contextmanager
 def without_hooks(ends: list[Tensor]) -> Iterator[None]:
-    """Let gradients be asked for without the hooks of those that they are for."""
+    """Remove the hooks of the nodes of ``ends`` for the duration of the block."""
     nodes: list[Any] = list({edge_of(tensor)[0]: None for tensor in ends})
     hooks = [node._hooks for node in nodes]
     try:
@@ -105,7 +105,13 @@ def without_hooks(ends: list[Tensor]) -> Iterator[None]:
 def joint_gradients(
     outputs: list[Tensor], grads: Sequence[Any], ends: list[Tensor], **modes: bool
 ) -> list[Any]:
-    """The gradients for some leaves and arguments from those of outputs."""
+    """The gradients for leaves and arguments, from the gradients of outputs.
+
+    Args:
+        grads: for each output, its gradient or None.
+        ends: the leaves and arguments.
+        modes: further arguments of `grad`.
+    """
     given = [g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g)) for g in grads]
     pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if g is not None]
     if not pairs:
@@ -116,7 +122,7 @@ def joint_gradients(
 
 
 class CompiledFunctionBackward(Node):
-    """The node of the results of a replay; each plan has a subclass."""
+    """The node of a replay's results; each plan has a subclass."""
 
     plain = True
     plan: Any
@@ -132,31 +138,31 @@ class CompiledFunctionBackward(Node):
 
 
 def copy_containers(arguments: Any) -> Any:
-    """The same tensors in lists and dicts of their own."""
+    """A copy of all lists and dicts, with the same tensors."""
     return map_parts(arguments, lambda part: part)
 
 
 class Joint:
-    """The gradients of the results of a step, on the tape behind the step itself.
+    """The gradients of a step's results; on the tape they follow the step itself.
 
     Args:
-        tape: of the step.
+        tape: the tape of the step.
         outputs: the results with a graph.
         known: the tensors in reach, by `id`.
-        expected: in which layouts gradients come, if that is known.
+        expected: the layouts of the gradients, if they are known.
 
     Attributes:
-        tangents: for each output, the memory of its gradient, if one is expected.
-        ends: the leaves and arguments that gradients are for.
-        edges: for each edge of the node, the number of its end; those without a gradient come last.
+        tangents: for each output, the memory of its gradient; None if none is expected.
+        ends: the leaves and arguments that get gradients.
+        edges: for each edge of the node, the number of its end; edges without a gradient are last.
         refs: the gradients for the edges.
         read: the tensors in reach whose values the second half reads.
-        others: those that the first half alone reads, and does not write to.
-        changing: whether there are lists or dicts among the arguments, which users may change.
-        memory: of arguments, by their paths.
+        others: the tensors that only the first half reads, and that it does not write to.
+        changing: whether the arguments contain lists or dicts, which users may change.
+        memory: the memory of each argument, by its path.
         read_outputs: the numbers of the outputs whose values the second half reads.
 
-    In place of arguments, `ends`, `read` and `others` have their paths.
+    `ends`, `read` and `others` contain the paths of arguments instead of the tensors.
     """
 
     # The trace
@@ -167,7 +173,7 @@ class Joint:
     ) -> None:  # fmt: skip
         self.tape, self.mark, self.outputs = tape, len(tape.entries), outputs
         self.shapes = tuple((t._array.shape, t._array.dtype) for t in outputs)
-        # Beside a loss, other results most often get no gradient.
+        # If one result is a loss, the others most often get no gradient.
         only = len(outputs) > 1 and any(not t.ndim for t in outputs)
         made = [np.empty(*shape) for shape in self.shapes]
         self.layouts = layouts_of([None if only and array.ndim else array for array in made])
@@ -195,12 +201,16 @@ class Joint:
         self.ends, self.read, self.others = places
 
     def samples(self) -> list[np.ndarray | None]:
-        """Some gradients of the outputs."""
+        """Example gradients of the outputs; None where none is expected."""
         return [example_gradient(layout, dtype) for layout, (_, dtype) in
                 zip(self.layouts, self.shapes, strict=True)]  # fmt: skip
 
     def differentiate(self, ends: list[Tensor], known: dict[int, Tensor]) -> None:
-        """Trace the gradients of the outputs for arguments, and for leaves, which join ``ends``."""
+        """Trace the gradients of the outputs with respect to arguments and leaves.
+
+        Args:
+            ends: the arguments; the leaves are appended.
+        """
         tangents = self.samples()
         self.tangents = [None if t is None else self.tape.add_slot(t) for t in tangents]
         handles = self.listen(ends, known)
@@ -213,7 +223,7 @@ class Joint:
                 handle.remove()
 
     def listen(self, ends: list[Tensor], known: dict[int, Tensor]) -> list[Any]:
-        """Let the nodes that lead to an end hand over what they would send there."""
+        """Hook the nodes that lead to an end, to `take` their gradients; returns the handles."""
         numbers: dict[Any, int] = {edge_of(tensor): number for number, tensor in enumerate(ends)}
         found: list[Any] = list(dict.fromkeys(t.grad_fn for t in self.outputs))
         seen, handles = set(found), []
@@ -236,7 +246,7 @@ class Joint:
         return handles
 
     def take(self, places: list[tuple[int, int]], grads: Sequence[Any], _: Any) -> tuple[Any, ...]:
-        """Note the gradients for some ends, and send none."""
+        """Note the gradients for some ends; returns the gradients with None in their places."""
         rest = list(grads)
         for position, end in places:
             if grads[position] is not None:
@@ -246,7 +256,7 @@ class Joint:
         return tuple(rest)
 
     def reads(self, known: dict[int, Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The tensors that the second half reads, and those that the first alone reads."""
+        """The tensors that the second half reads, and those that only the first half reads."""
         halves = self.tape.entries[: self.mark], self.tape.entries[self.mark :]
         first, second = ({ref.storage for e in half for ref in e.reads()} for half in halves)
         first -= {out.storage for entry in halves[0] for out in entry.outs}
@@ -260,11 +270,15 @@ class Joint:
     # The halves of a plan
 
     def part(self) -> None:
-        """Let the second half read nothing later than the trace does, for it may have changed."""
+        """Insert an entry between the halves that writes to all memory outside.
+
+        So no copy from the first half is replaced by its original, which the second half would read
+        later, when it may have changed.
+        """
         outside = [Ref(s, s.base) for s in self.tape.storages if s.kind in (OUTSIDE, SLOT)]
         self.middle = Entry("effect", self.part, (), {}, outside, False, True)
         self.tape.entries.insert(self.mark, self.middle)
-        self.outputs.clear()  # whose graph is not to be held
+        self.outputs.clear()  # do not hold their graphs
 
     def split(self, entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
         """The entries of each half."""
@@ -272,7 +286,7 @@ class Joint:
         return entries[:middle], entries[middle + 1 :]
 
     def divide(self) -> list[Ref]:
-        """What the second half needs of what the first makes."""
+        """The values that the first half makes and the second half needs."""
         first, second = self.split(self.tape.entries)
         made = dict.fromkeys(out.storage for entry in first for out in entry.outs)
         written = [out.storage for entry in second for out in entry.outs]
@@ -291,11 +305,11 @@ class Joint:
         return [Ref(storage, storage.base) for storage in self.crossing]
 
     def begin(self, plan: Any) -> list[str]:
-        """The source at the beginning of a replay: a node."""
+        """The lines at the beginning of a replay, which make the node."""
         of, self.plan = plan.names.of, plan
         self.kind: Any = type(
             CompiledFunctionBackward.__name__, (CompiledFunctionBackward,),
-            # Results of which each goes backward by itself share what is kept.
+            # Several results may go backward separately, and they share the kept values.
             {"plan": plan, "_outputs": self.shapes, "multi": len(self.shapes) > 1,
              "keeps_values": len(self.shapes) == 1},
         )  # fmt: skip
@@ -320,7 +334,7 @@ class Joint:
         ]  # fmt: skip
 
     def back(self) -> Any:
-        """What an ordinary pass calls for the node of the only result."""
+        """The function that `quick_sweep` calls for the node of a single result."""
         plan = self.plan
 
         def run(node: Node, g: Any, *passing: Any) -> None:
@@ -336,7 +350,7 @@ class Joint:
         return run
 
     def versions(self, tensors: list[Any]) -> str:
-        """How often tensors have been written to, as source."""
+        """The source of the versions of tensors."""
         cells = [
             f"({place}._writes or {place}._cell)"
             if type(place) is str
@@ -346,10 +360,10 @@ class Joint:
         return f"[{', '.join(f'{cell}[0]' for cell in cells)}]"
 
     def keep(self, results: dict[Any, str]) -> list[str]:
-        """The source that lets the node keep what the second half needs.
+        """The lines that save the values for the second half in the node.
 
         Args:
-            results: the names of the outputs.
+            results: the names of the outputs, by their numbers.
         """
         calls, lines, self.copies = self.plan.calls, list[str](), dict[int, str]()
         own = self.plan.names.of(copy_containers, "f") if self.changing else ""
@@ -372,7 +386,7 @@ class Joint:
         return [*lines, f"node._saved = ({', '.join(kept.values())})"]
 
     def backward(self, entries: list[Entry]) -> list[str]:
-        """The source of the second half."""
+        """The lines of the second half."""
         of, calls = self.plan.names.of, self.plan.calls
         tests = [f"{self.versions(self.read)} != read"] if self.read else []
         tests += ["any([cell[0] for cell in cells])"] if self.read_outputs else []
@@ -406,7 +420,11 @@ class Joint:
         return [*lines, *calls.reads, f"return [{', '.join(grads)}]"]
 
     def gradient(self, ref: Ref, made: bool) -> str:
-        """A gradient as source: in memory that nobody else holds, or in the layout of the trace."""
+        """The source of a gradient: in memory of its own, or in the layout of the trace.
+
+        Args:
+            made: whether the second half makes the gradient's memory.
+        """
         calls, storage, a = self.plan.calls, ref.storage, ref.array
         value = calls.operand(ref)
         if storage.number in calls.layout.scalars:
@@ -423,28 +441,28 @@ class Joint:
         kind = self.plan.names.of(a.dtype, "t")
         return f"ndarray({a.shape}, {kind}, {own}, {ref.offset}, {a.strides})"
 
-    # What a node asks
+    # Called by nodes
 
     def tensors(self, places: list[Any], args: Any, kwargs: Any) -> list[Tensor]:
-        """The tensors of a call, arguments in place of their paths."""
+        """The tensors at ``places``; paths are replaced by the arguments of a call."""
         given = dict(Arguments(args, kwargs, True).free)
         return [given[place] if type(place) is str else place for place in places]
 
     def gradients(
         self, result: Any, grads: Sequence[Any], args: Any, kwargs: Any, **modes: bool
     ) -> list[Any]:
-        """The gradients for the ends from those of the results of a call."""
+        """The gradients for the ends, from the gradients of a call's results."""
         outputs = outputs_of(result, Arguments(args, kwargs, True))
         return joint_gradients(outputs, grads, self.tensors(self.ends, args, kwargs), **modes)
 
     def compare(self, node: Node, places: list[Any], versions: list[int]) -> None:
-        """Refuse tensors that have been written to since a call."""
+        """Refuse tensors that were written to since a call."""
         args, kwargs, *_ = node._saved  # type: ignore[misc]
         for tensor, version in zip(self.tensors(places, args, kwargs), versions, strict=True):
             unpack_input((tensor, version), node, True)
 
     def refuse(self, node: Node) -> None:
-        """Say which of the tensors that the second half reads has been written to."""
+        """Raise RuntimeError about the tensor of the second half that was written to."""
         _, _, _, read, _, cells, *_ = node._saved  # type: ignore[misc]
         self.compare(node, self.read, read)
         for number, cell in zip(self.read_outputs, cells, strict=True):
@@ -452,10 +470,10 @@ class Joint:
         raise RuntimeError(MOVED)
 
     def again(self, node: Node, grads: Sequence[Any], graph: bool, state: Any) -> list[Any]:
-        """The gradients for the edges of a node without the second half.
+        """The gradients for the edges of a node, from another run of the step.
 
         Args:
-            state: all that the step can change, as it is now.
+            state: the present state of everything that the step can change.
         """
         args, kwargs, before, read, others, *_ = node._saved  # type: ignore[misc]
         self.compare(node, [*self.read, *self.others], [*read, *others])

@@ -1,4 +1,4 @@
-"""Arrays and numbers that write down what is done with them."""
+"""Arrays and numbers that record the operations on them."""
 
 import functools
 import operator
@@ -28,19 +28,18 @@ from nanotorch.compile.tape import (
 )
 from nanotorch.optim.flat_buffer import memory_owner
 
-# Arrays that write down what is done with them.
+# Arrays that record the operations on them.
 #
-# While a step is traced, library code sees `Traced` objects in place of ndarrays. They compute at
-# once, with NumPy's own functions on the arrays behind them, and note every call on the tape. To
-# reach into one for its values ends the trace, for the tape could not follow what is done with
-# them.
+# While a step is traced, library code sees `Traced` objects instead of ndarrays. They compute at
+# once, with NumPy's own functions on the arrays inside them, and note every call on the tape. A
+# read of their values ends the trace: the tape cannot follow the values in Python.
 
 
 Array = np.ndarray
 
 
 class Traced(NDArrayOperatorsMixin):
-    """Stands for an ndarray, also for `isinstance`; see the module."""
+    """An ndarray whose calls are recorded; `isinstance` takes it for an ndarray."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
@@ -51,7 +50,7 @@ class Traced(NDArrayOperatorsMixin):
 
     @property
     def recorder(self) -> Any:
-        """Who notes what is done now; a `Traced` that has survived its trace is a constant."""
+        """The active recorder of this thread; `NOBODY` after the trace and in other threads."""
         return current[0] if threading.get_ident() == current[0].thread else NOBODY
 
     @property  # type: ignore[misc]
@@ -84,7 +83,7 @@ class Traced(NDArrayOperatorsMixin):
         self.recorder.effect(operator.setitem, (self, index, value), {}, self)
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's operator computes some powers in other ways than its function does.
+        # NumPy's operator computes some powers differently from its function.
         return self.recorder.function(operator.pow, (self, other), {})
 
     @property
@@ -95,7 +94,7 @@ class Traced(NDArrayOperatorsMixin):
         if not own or "__array_interface__" not in caller.co_names:
             raise AttributeError("__array_interface__")
         if "data_ptr" in (caller.co_name, sys._getframe(2).f_code.co_name):
-            # Only tensors from outside lie where they lie in the trace.
+            # Only tensors from outside have the same address in replays.
             storage = self.recorder.tape.find(self.value)
             if storage is None or storage.kind != OUTSIDE:
                 self.recorder.read("data_ptr")
@@ -115,16 +114,16 @@ class Traced(NDArrayOperatorsMixin):
 
 
 def unwrap_all(value: Any) -> Any:
-    """A structure of arguments with the arrays behind those that are traced."""
+    """A structure of arguments, with plain arrays instead of traced ones."""
     return map_parts(value, unwrap_array)
 
 
 def unwrap_array(value: Any) -> Any:
-    """The array behind a traced one; all else as it is."""
+    """The plain array inside a traced one; any other value itself."""
     return value.value if type(value) is Traced else value
 
 
-# What does not depend on the values, but on where they lie.
+# Attributes that depend on the layout, not on the values.
 for _name in (
     "shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags",
 ):  # fmt: skip
@@ -132,23 +131,23 @@ for _name in (
 
 
 def define_method(how: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """An array's method, with what becomes of a call of it."""
+    """A method of `Traced` that passes calls of ndarray's method ``name`` to ``how``."""
     function = getattr(np.ndarray, name)
     return lambda self, *args, **kwargs: how(self, function, args, kwargs)
 
 
 def calls(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """A method that gives an array, new or a view."""
+    """Call a method that returns an array, new or a view."""
     return self.recorder.function(function, (self, *args), kwargs)
 
 
 def writes(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """A method that writes to the array itself."""
+    """Call a method that writes to the array itself."""
     return self.recorder.effect(function, (self, *args), kwargs, self)
 
 
 def reads(self: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """A method that gives values to Python."""
+    """Call a method that returns values to Python, which ends the trace."""
     self.recorder.read(function.__name__.strip("_"))
     return function(self.value, *args, **kwargs)
 
@@ -167,14 +166,18 @@ for _how, _names in METHODS.items():
         setattr(Traced, _name, define_method(_how, _name))
 
 
-# Kernels whose arguments hold arrays inside objects: an index of tensors, for example.
+# Kernels with arrays inside other arguments, for example an index of tensors.
 
 
 PLAIN = (int, float, str, bool, bytes, type(None), slice, type(...), np.dtype, np.generic, type)
 
 
 class Place:
-    """Stands for array number ``number`` in a structure of arguments."""
+    """The place of array number ``number`` in a structure of arguments.
+
+    Args:
+        version: the version of the tensor that held the array; None for a bare array.
+    """
 
     __slots__ = ("number", "version")
 
@@ -183,7 +186,7 @@ class Place:
 
 
 class Parts:
-    """Stands for an object with arrays inside."""
+    """An object taken apart, to be made again with other arrays inside."""
 
     __slots__ = ("attributes", "kind")
 
@@ -192,7 +195,7 @@ class Parts:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds."""
+    """The attributes of an object, slots included."""
     found = dict(getattr(value, "__dict__", {}))
     for base in type(value).__mro__:
         for name in getattr(base, "__slots__", ()):
@@ -202,7 +205,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def rebuild_structure(value: Any, arrays: tuple[Array, ...]) -> Any:
-    """The structure again, with other arrays."""
+    """The structure of arguments with ``arrays`` at its places."""
 
     def part(held: Any) -> Any:
         if isinstance(held, Place):
@@ -222,11 +225,11 @@ def rebuild_structure(value: Any, arrays: tuple[Array, ...]) -> Any:
 
 
 class Whole:
-    """A kernel as a function of all arrays that it gets, in plain sight or inside objects.
+    """A kernel as a function of all its arrays, including those inside objects.
 
     Attributes:
-        arrays: these.
-        in_objects: whether some are inside objects.
+        arrays: the arrays.
+        in_objects: whether some arrays are inside objects.
     """
 
     def __init__(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -237,7 +240,7 @@ class Whole:
         self.kwargs = map_parts(dict(kwargs), self.taken_apart)
 
     def taken_apart(self, value: Any) -> Any:
-        """A `Place` for an array; `Parts` for an object with attributes."""
+        """A `Place` for an array, `Parts` for an object with attributes, else the value itself."""
         if isinstance(value, (Tensor, np.ndarray)):
             version = int(value._cell[0]) if isinstance(value, Tensor) else None
             self.arrays.append(value._array if isinstance(value, Tensor) else value)
@@ -258,16 +261,16 @@ class Whole:
 
 # Numbers of an optimizer that may change between steps: its options and its step counts.
 #
-# During a traced `step` of an optimizer these numbers are symbolic: floats that remember the
-# expression they came from, so that a replay computes them anew. What the optimizer asks of one (is
-# the weight decay zero?) becomes a condition that a replay checks.
+# During a traced `step` of an optimizer, these numbers are symbolic: floats that remember the
+# expression they came from. A replay computes the expression again. A test of such a number (is the
+# weight decay zero?) becomes a condition that a replay checks.
 
 
 class Symbolic(float):
-    """A number with the expression it came from; always a float here, in replays what it is then.
+    """A number with the expression it came from. Here it is a float; in replays it may be an int.
 
     Attributes:
-        asked: what was asked of numbers while tracing: ``(expression, answer)``.
+        asked: the tests of numbers while tracing: pairs ``(expression, answer)``.
     """
 
     __slots__ = ("asked", "expression")
@@ -276,7 +279,7 @@ class Symbolic(float):
 
     @classmethod
     def of(cls, value: float, expression: Expression, asked: list[Any]) -> "Symbolic":
-        """A number with its origin."""
+        """A number with its expression."""
         self = cls(value)
         self.expression, self.asked = expression, asked
         return self
@@ -293,7 +296,12 @@ class Symbolic(float):
 
 
 def set_operator(name: str, pattern: str, reflected: bool = False) -> None:
-    """Let an operator give a symbolic number, or a comparison become a condition."""
+    """Define an operator of `Symbolic`: its result is symbolic, or a condition if it is a bool.
+
+    Args:
+        name: the operator's name without underscores.
+        pattern: the source of the operation, with ``{}`` for each operand.
+    """
     name = f"__{'r' * reflected}{name}__"
     plain = getattr(float, name)
 
@@ -318,7 +326,7 @@ for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "
     set_operator(_name, f"({{}} {_sign} {{}})")
 
 
-# Writing down what traced arrays go through.
+# The recorder of traced arrays.
 
 
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep  # noqa: PTH120,PTH100
@@ -330,19 +338,19 @@ LAYOUT = {
     np.shape, np.ndim, np.size, np.may_share_memory, np.shares_memory, np.result_type,
     np.broadcast_shapes, np.can_cast, np.iscomplexobj, np.isrealobj, np.min_scalar_type,
 }  # fmt: skip
-# Functions whose results have shapes that depend on values.
 LONGEST = 20_000  # entries of a tape
+# Functions whose results have shapes that depend on values.
 DYNAMIC = {
     np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.bincount, np.compress,
     np.trim_zeros, np.intersect1d, np.union1d, np.setdiff1d, np.histogram,
 }  # fmt: skip
-# Whose second operand is of another kind, or looked at.
+# Functions whose second operand has another kind, or decides by its value how NumPy computes.
 TYPED = {np.power, np.float_power, np.ldexp, np.left_shift, np.right_shift}
 OF_NO_FIXED_SHAPE = {
     "nonzero", "argwhere", "masked_select", "unique_values", "unique_slices", "unique_runs",
     "bincount", "where", "repeat_interleave", "combinations", "masked",
 }  # fmt: skip
-# Functions that take their result's place as a further argument.
+# Functions that accept ``out`` as a further argument.
 DOTS = (np.dot, np.ndarray.dot)  # the method is faster
 LAYOUTS_OF: dict[Any, Any] = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 
@@ -351,11 +359,11 @@ UNKNOWN = "a tensor is used that is neither an argument nor a variable in reach"
 
 
 class Untraceable(Exception):  # noqa: N818 - not an error: the kernel is then called as a whole
-    """A kernel looks at the values of its arguments."""
+    """Raised when a kernel reads the values of its arguments."""
 
 
 def users_line(frame: FrameType | None = None) -> str:
-    """File and line of the innermost call that is not the library's."""
+    """The file and line of the innermost call outside the library."""
     at: FrameType | None = frame or sys._getframe(1)
     while at is not None:
         name = at.f_code.co_filename
@@ -366,10 +374,10 @@ def users_line(frame: FrameType | None = None) -> str:
 
 
 class Recorder:
-    """Executes what traced arrays are asked to do, and puts it on the tape.
+    """Executes the calls on traced arrays and puts them on the tape.
 
     Args:
-        known: by `id`, the tensors that are guarded; others must not be read.
+        known: the guarded tensors, by `id`; the step must not read other tensors from outside.
     """
 
     def __init__(self, known: dict[int, Any]) -> None:
@@ -377,30 +385,38 @@ class Recorder:
         self.made: set[int] = set()  # `id` of tensors that the step makes
         self.proxies: dict[int, Traced] = {}
         self.thread = threading.get_ident()
-        self.problem: str | None = None  # why, and where, the trace is no use
-        self.made_state = False  # whether that is what an optimizer does in its first step only
-        self.depth = 0  # of kernels that may give up
+        self.problem: str | None = None  # why, and where, the trace failed
+        self.made_state = False  # whether the problem occurs in an optimizer's first step only
+        self.depth = 0  # the number of nested kernels that may give up
         self.paused = False
-        self.counting = False  # whether an optimizer's step goes on, with symbolic numbers
-        self.asked: list[tuple[Expression, Any]] = []  # of these
+        self.counting = False  # whether an optimizer's step runs, with symbolic numbers
+        self.asked: list[tuple[Expression, Any]] = []  # the tests of symbolic numbers
 
     @property
     def live(self) -> bool:
-        """Whether something is noted."""
+        """Whether calls are recorded."""
         return self.problem is None and not self.paused
 
     @property
     def mine(self) -> bool:
-        """Whether something is noted of what the thread that asks does."""
+        """Whether calls of the present thread are recorded."""
         return threading.get_ident() == self.thread and self.live
 
     def refuse(self, reason: str, where: str | None = None) -> None:
-        """End the trace; the step goes on, on plain arrays."""
+        """End the trace; the step continues on plain arrays.
+
+        Args:
+            where: file and line; default: the user's line.
+        """
         if self.problem is None:
             self.problem = f"{where or users_line(sys._getframe(1))}: {reason}"
 
     def read(self, what: str) -> None:
-        """Values are about to be seen by Python."""
+        """End the trace, because Python is about to see values; in a kernel, raise `Untraceable`.
+
+        Args:
+            what: the name of the function that reads the values.
+        """
         if self.live:
             if self.depth:
                 raise Untraceable
@@ -409,7 +425,7 @@ class Recorder:
     # Tensors
 
     def seen(self, tensor: Any, array: Array) -> Any:
-        """The array of a tensor, to library code."""
+        """The array of a tensor as library code sees it: traced, unless the trace has ended."""
         if not self.live:
             return array
         if isinstance(array, Bfloat16Array):
@@ -427,7 +443,7 @@ class Recorder:
         return self.proxy(array)
 
     def proxy(self, array: Array) -> Any:
-        """What stands for an array that tensors have, always the same for one array."""
+        """The traced array for a tensor's array, always the same one."""
         if not self.live:
             return array
         found = self.proxies.get(id(array))
@@ -436,14 +452,14 @@ class Recorder:
         return found
 
     def given(self, tensor: Any, value: Any) -> Array:
-        """A tensor is given an array: the real one."""
+        """The plain array to store in a tensor that the step makes."""
         self.made.add(id(tensor))
         return value.value if type(value) is Traced else value
 
     # Calls
 
     def operand(self, value: Any, kind: np.dtype | None = None) -> Any:
-        """An argument for the tape."""
+        """An argument as the tape keeps it: a `Ref` for each array and symbolic number."""
 
         def ref(part: Any) -> Any:
             if isinstance(part, Symbolic):
@@ -455,7 +471,7 @@ class Recorder:
         return map_parts(value, ref)
 
     def number(self, value: Symbolic, kind: np.dtype) -> Ref:
-        """A number that is computed at every replay, as a 0-d array."""
+        """Note a number that every replay computes; returns its 0-d array."""
         out = self.tape.new(np.array(float(value), kind))
         exact = kind.itemsize >= 8
         out.storage.expression = value.expression if exact else ("rounded({})", value.expression)
@@ -463,7 +479,7 @@ class Recorder:
         return out
 
     def ufunc(self, ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
-        """A universal function, or one of its methods."""
+        """Call a universal function, or one of its methods, and record it."""
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         if not self.live:
             return function(*unwrap_all(inputs), **unwrap_all(kwargs))
@@ -471,7 +487,7 @@ class Recorder:
             return self.effect(function, inputs, kwargs, inputs[0])
         kinds = {unwrap_all(x).dtype for x in inputs if isinstance(x, (np.ndarray, np.generic))}
         if method == "__call__" and ufunc not in TYPED and [k.kind for k in kinds] == ["f"]:
-            # Python numbers beside floats: NumPy reads 0-d arrays of their dtype faster.
+            # NumPy reads 0-d arrays of the operands' dtype faster than Python numbers.
             (kind,) = kinds
             inputs = tuple(np.array(x, kind) if type(x) in (float, int) else x for x in inputs)
         target = kwargs.pop("out", (None,))
@@ -496,7 +512,7 @@ class Recorder:
         opaque: bool = False,
     ) -> None:  # fmt: skip
         """Put an entry on the tape."""
-        if any(out.array.dtype.hasobject for out in outs):  # memory of plans holds numbers
+        if any(out.array.dtype.hasobject for out in outs):  # a plan's memory holds only numbers
             if self.depth:
                 raise Untraceable
             self.refuse("an array of Python objects is made")
@@ -506,7 +522,7 @@ class Recorder:
             self.refuse(f"the step makes more than {LONGEST:,} calls")
 
     def writing(self, array: Array) -> None:
-        """Memory is about to be written to, or has been; constants become temporaries."""
+        """Prepare memory for a write: unknown memory becomes a temporary, a constant is refused."""
         storage = self.tape.find(array)
         if storage is None:
             self.tape.add_storage(memory_owner(array), TEMPORARY)
@@ -514,13 +530,13 @@ class Recorder:
             self.refuse("a constant is written to in a way that is not followed")
 
     def function(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Any other function or method of NumPy."""
+        """Call any other function or method of NumPy, and record it."""
         if not self.live:
             return function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if function in WRITERS:
             return self.effect(function, args, kwargs, args[0])
         if function in DYNAMIC or is_mask_index(function, args):
-            if self.depth:  # the kernel as a whole may give a fixed shape
+            if self.depth:  # the result of the whole kernel may have a fixed shape
                 raise Untraceable
             self.refuse(f"`{function.__name__}` gives a shape that depends on values")
             return function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
@@ -541,7 +557,7 @@ class Recorder:
     def results(
         self, kind: str, function: Any, args: Any, kwargs: Any, result: Any, opaque: bool = False
     ) -> Any:
-        """Note a call, unless it gave nothing but views of what is known."""
+        """Note a call, unless it returned only views of known memory; returns traced results."""
         if not self.live:
             return result
         several = isinstance(result, (tuple, list))
@@ -560,7 +576,7 @@ class Recorder:
         return type(result)(traced) if several else traced[0]
 
     def effect(self, function: Any, args: Sequence[Any], kwargs: Any, target: Any) -> Any:
-        """A function that writes to ``target``, one of its arguments."""
+        """Call a function that writes to ``target``, one of its arguments, and record it."""
         result = function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if self.live:
             array = unwrap_all(target)
@@ -570,7 +586,7 @@ class Recorder:
         return result
 
     def blank(self, array: Array, value: Any) -> Any:
-        """New memory filled with a value, or not at all."""
+        """Record new memory; with ``value``, also that it is filled with this value."""
         if not self.live:
             return array
         out = self.tape.new(array)
@@ -579,7 +595,7 @@ class Recorder:
         return Traced(array)
 
     def item(self, traced: Traced, *args: Any) -> Any:
-        """The value of a 0-d array; in an optimizer's step, a number to be computed anew."""
+        """The value of a 0-d array; in an optimizer's step, a symbolic number."""
         value = traced.value.item(*args)
         if not (self.counting and self.live):
             self.read("item")
@@ -600,7 +616,7 @@ class Recorder:
     # Kernels
 
     def kernel(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
-        """An operation's kernel, to be called as a whole where it looks at values."""
+        """An operation's kernel under trace; if it reads values, it becomes a single entry."""
 
         def traced(*args: Any, **kwargs: Any) -> Any:
             if not self.mine:
@@ -609,7 +625,7 @@ class Recorder:
             self.depth += 1
             try:
                 return kernel(*args, **kwargs)
-            except (Untraceable, TypeError):  # some functions take nothing but real arrays
+            except (Untraceable, TypeError):  # some functions accept only real arrays
                 if self.depth > 1:  # the outermost kernel is called as a whole
                     raise Untraceable from None
             finally:
@@ -623,7 +639,7 @@ class Recorder:
         return traced
 
     def whole(self, kernel: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Call a kernel on plain arrays, as one entry."""
+        """Call a kernel on plain arrays, and record the call as one entry."""
         function: Callable[..., Any] = kernel
         together = Whole(kernel, args, kwargs)
         if together.in_objects:
@@ -640,7 +656,7 @@ class Recorder:
         return self.results("call", function, args, kwargs, result, opaque=True)
 
     def plainly(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Call a function on plain arrays, noting nothing."""
+        """Call a function on plain arrays, and record nothing."""
         before, self.paused = self.paused, True
         try:
             return unwrap_all(function(*unwrap_all(args), **unwrap_all(kwargs)))
@@ -648,7 +664,7 @@ class Recorder:
             self.paused = before
 
     def draw(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A generator's method that gives random numbers."""
+        """A generator's method that returns random numbers, with its calls recorded."""
 
         @functools.wraps(method)
         def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -661,13 +677,13 @@ class Recorder:
         return drawn
 
 
-NOBODY = Recorder({})  # notes nothing
+NOBODY = Recorder({})  # records nothing
 NOBODY.paused = True
-current = [NOBODY]  # who notes what is done with traced arrays
+current = [NOBODY]  # the active recorder
 
 
 def assigned_expression(entry: Entry, ref: Ref) -> Any:
-    """The expression of the number that an entry gives a 0-d array; None for anything else."""
+    """The expression of the number that an entry assigns to a 0-d array; None for others."""
     if entry.fn is not operator.setitem or ref.key != entry.outs[0].key:
         return None
     value = entry.args[2]
@@ -677,7 +693,7 @@ def assigned_expression(entry: Entry, ref: Ref) -> Any:
 
 
 def is_mask_index(function: Any, args: Sequence[Any]) -> bool:
-    """Whether this is an index that picks elements by a mask."""
+    """Whether a call selects elements by a mask."""
     if function is not np.ndarray.__getitem__:
         return function is np.where and len(args) == 1
     items = args[1] if isinstance(args[1], tuple) else (args[1],)

@@ -1,4 +1,4 @@
-"""The tape: which NumPy calls a step makes, in order, on which memory; and making it shorter."""
+"""The tape: the NumPy calls of a step, in order, with their memory; and its reduction."""
 
 from bisect import insort
 from collections import defaultdict
@@ -15,27 +15,27 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.optim.flat_buffer import Part, align, aligned_zeros, memory_owner
 
-# The tape: which NumPy calls a step makes, in order, on which memory.
+# The tape: the NumPy calls of a step, in order, with their memory.
 #
-# Arrays are told apart by the memory they lie in. A view needs no entry of its own: it is a place
-# in memory that is known already.
+# Arrays are identified by their memory. A view needs no entry of its own: it is a place in memory
+# that is already known.
 
 
 Array = np.ndarray
 T = TypeVar("T")
 
-# Where a piece of memory comes from.
+# The kinds of memory, by origin.
 OUTSIDE = "outside"  # a tensor that exists before and after the step
-SLOT = "slot"  # a tensor that may be another one at each call: an argument, or a leaf's gradient
+SLOT = "slot"  # a tensor that may differ at each call: an argument, or a leaf's gradient
 CONSTANT = "constant"  # the same at every call
 TEMPORARY = "temporary"  # made by the step
 
 
 class Storage:
-    """A piece of memory: the array that owns it, and where it comes from.
+    """A piece of memory: the array that owns it, and its kind.
 
     Attributes:
-        expression: of the number that it holds, if it is one that replays compute anew.
+        expression: the expression of the number in it, if replays compute this number; else None.
     """
 
     __slots__ = ("base", "expression", "kind", "number")
@@ -56,25 +56,25 @@ class Ref:
 
     @property
     def offset(self) -> int:
-        """Where its first element lies, in bytes from that of the storage."""
+        """The distance, in bytes, from the first element of the storage to that of the array."""
         if self.known_offset is not None:
             return self.known_offset
         return address(self.array) - address(self.storage.base)
 
     def let_go(self) -> None:
-        """Keep the layout, and no memory."""
+        """Keep the layout but no memory."""
         self.known_offset = self.offset
         self.array = layout_only(self.array)
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Equal for arrays of the same elements in the same layout."""
+        """A key that is equal for arrays of the same elements in the same layout."""
         a = self.array
         return (self.storage.number, self.offset, a.shape, a.strides, a.dtype.str)
 
     @property
     def whole(self) -> bool:
-        """Whether it is the storage's own array."""
+        """Whether the array has the layout of the whole storage."""
         a, b = self.array, self.storage.base
         return a is b or (a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype)
 
@@ -84,13 +84,13 @@ class Entry:
     """One call on the tape.
 
     Attributes:
-        kind: "ufunc" and "reduce" take an ``out``; "call" gives new arrays; "draw" does so from a
-            random generator; "effect" writes to some of its arguments; "number" is a 0-d array of
-            a number that Python computes.
-        args, kwargs: with a `Ref` in place of each array.
-        outs: what it makes or writes to.
+        kind: "ufunc" and "reduce" accept an ``out``; "call" returns new arrays; "draw" returns new
+            arrays of random numbers; "effect" writes to some of its arguments; "number" makes a 0-d
+            array of a number that Python computes.
+        args, kwargs: the arguments, with a `Ref` in place of each array.
+        outs: the arrays that the call makes or writes to.
         fresh: whether ``outs`` are new memory.
-        opaque: whether it may raise or depend on more than its arguments' layout.
+        opaque: whether the call may raise or depend on more than its arguments' layout.
     """
 
     kind: str
@@ -109,7 +109,7 @@ class Entry:
         return refs_in(*self.args, *self.kwargs.values())
 
     def reads(self) -> list[Ref]:
-        """The arrays whose former values matter."""
+        """The arrays whose former values the call reads or keeps in part."""
         if self.fresh or self.kind not in ("ufunc", "reduce"):
             return self.inputs()
         partly = self.kwargs.get("where", True) is not True
@@ -119,7 +119,7 @@ class Entry:
 
 
 def parts(kind: type[T], *values: Any) -> list[T]:
-    """What there is of a class in a structure of arguments, or in a result."""
+    """The instances of ``kind`` in structures of arguments or results."""
     found: list[T] = []
     queue = list(values)
     for value in queue:  # the list grows while the loop runs
@@ -138,7 +138,7 @@ def refs_in(*values: Any) -> list[Ref]:
 
 
 def map_parts(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A structure of arguments with something else in place of each part."""
+    """A structure of arguments with ``change(part)`` in place of each part."""
     if type(value) in (tuple, list):
         return type(value)([map_parts(part, change) for part in value])
     if type(value) is dict:
@@ -147,17 +147,17 @@ def map_parts(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def map_refs(value: Any, change: Callable[[Ref], Any]) -> Any:
-    """A structure of arguments with something else in place of each array."""
+    """A structure of arguments with ``change(ref)`` in place of each array."""
     return map_parts(value, lambda part: change(part) if isinstance(part, Ref) else part)
 
 
 def layout_only(array: Array) -> Array:
-    """An array of the same layout without memory, not to be touched."""
+    """An array of the same layout without its memory; its elements must not be used."""
     return as_strided(np.empty(1, array.dtype), array.shape, array.strides, writeable=False)
 
 
 def memory_offsets(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
-    """Pairs of arrays that may share memory, by position, and how many bytes lie between them."""
+    """The pairs of arrays that may share memory: two positions and the distance in bytes."""
     return tuple(
         (i, j, address(b) - address(a))
         for j, b in enumerate(arrays)
@@ -167,7 +167,7 @@ def memory_offsets(arrays: Sequence[Array]) -> tuple[tuple[int, int, int], ...]:
 
 
 def holders(arrays: Iterable[Array]) -> frozenset[int]:
-    """The `id` of everything an array that shares memory with one of these may be a view of."""
+    """The `id` of every possible `base` of a view of the memory of these arrays."""
     found: set[int] = set()
     for array in arrays:
         base: Any = array
@@ -179,14 +179,14 @@ def holders(arrays: Iterable[Array]) -> frozenset[int]:
     return frozenset(found)
 
 
-# Numbers that a replay computes anew: expressions of the options of optimizers.
+# Numbers that a replay computes: expressions of the options of optimizers.
 
 
 class Leaf:
-    """Where a number comes from: ``container[key]``, or the value of a 0-d array.
+    """The origin of a number: ``container[key]``, or the value of the 0-d array ``container``.
 
     Attributes:
-        late: of an array: whether the step itself has written it before.
+        late: whether the step itself writes the array before this read.
     """
 
     __slots__ = ("container", "key", "late")
@@ -212,23 +212,23 @@ def expression_source(expression: Expression, name_of: Any) -> str:
     """An expression as Python source.
 
     Args:
-        name_of: gives the name of a leaf, or of a Python number.
+        name_of: returns the source of a leaf, or of a Python number.
     """
     if isinstance(expression, tuple):
         return expression[0].format(*[expression_source(part, name_of) for part in expression[1:]])
     return str(name_of(expression))
 
 
-# What a step leaves behind, besides what it writes to memory.
+# The effects of a step, in addition to its writes to memory.
 
 
 class Slot:
-    """A tensor that may be another one at each call.
+    """A tensor that may differ at each call.
 
     Attributes:
-        path: how to find it among the arguments, as source; None for a leaf's gradient.
-        tensor: the one of the trace.
-        leaf: whose gradient it is.
+        path: the source that finds the tensor among the arguments; None for a leaf's gradient.
+        tensor: the tensor of the trace.
+        leaf: the leaf whose gradient the tensor is; None for an argument.
     """
 
     __slots__ = ("array", "leaf", "path", "storage", "tensor")
@@ -240,7 +240,7 @@ class Slot:
         self.array = tensor._array
 
     def forget(self) -> None:
-        """Hold no memory any more."""
+        """Drop the memory."""
         empty = np.empty(0, np.float32)
         self.array, self.storage.base = empty, empty
         self.tensor = wrap(empty) if self.leaf is None else self.leaf
@@ -250,10 +250,10 @@ class Result:
     """A tensor that the step returns.
 
     Attributes:
-        ref: its values.
-        edge: the node that made it in the trace, if it requires grad, with a graph that is used
-            up; or which output it is of the node of all results that have a graph.
-        cell: the class of its version cell, which inference tensors have of their own.
+        ref: the values.
+        edge: None for a tensor that does not require grad; the edge to the node of the trace, whose
+            graph is used up; or the output number, for a result with a graph.
+        cell: the class of the version cell: inference tensors have one of their own.
     """
 
     __slots__ = ("cell", "edge", "ref")
@@ -263,7 +263,7 @@ class Result:
 
 
 class Gradient:
-    """What became of a leaf's ``grad``: None, or a new tensor of ``ref``'s values."""
+    """The new ``grad`` of a leaf: None, or a new tensor with the values of ``ref``."""
 
     __slots__ = ("leaf", "ref")
 
@@ -272,11 +272,12 @@ class Gradient:
 
 
 class Count:
-    """How a version cell changed.
+    """The change of a version cell.
 
     Attributes:
-        slot: whose tensor has the cell, where it may be another one at each call.
-        rest: what stands in it behind the count.
+        slot: the slot of the cell's tensor; None for a tensor that is the same at each call.
+        times: the number of writes.
+        rest: the contents of the cell after the count.
     """
 
     __slots__ = ("cell", "rest", "slot", "times")
@@ -286,17 +287,22 @@ class Count:
 
 
 def has_graph(out: Tensor) -> bool:
-    """Whether somebody may go backward from a tensor: no pass has freed what its graph kept."""
+    """Whether a tensor can go backward: no pass has freed the saved values of its graph."""
     nodes = [n for n in reachable_nodes([out.grad_fn]) if not isinstance(n, AccumulateGrad)]
     kept = [isinstance(node._saved, tuple) for node in nodes if node.keeps_values]
     return out.grad_fn is not None and (any(kept) or not kept)
 
 
-# Changing a tape: who uses what, and one array in place of another.
+# Changes of a tape: the uses of storages, and the replacement of arrays.
 
 
 class Uses:
-    """Which entries write and read each storage, and as which arrays."""
+    """The entries that write and read each storage, and the arrays that they use.
+
+    Attributes:
+        writers, readers: by storage number, the positions of entries.
+        refs: by storage number, the arrays.
+    """
 
     def __init__(self, entries: list[Entry]) -> None:
         self.writers: defaultdict[int, list[int]] = defaultdict(list)
@@ -311,24 +317,31 @@ class Uses:
                 self.writers[out.storage.number].append(position)
 
     def last_read(self, storage: Storage) -> int:
-        """The last entry that reads it; -1 for none."""
+        """The position of the last entry that reads a storage; -1 for none."""
         return self.readers[storage.number][-1] if self.readers[storage.number] else -1
 
 
 def move_view(ref: Ref, before: Ref, after: Ref) -> Ref:
-    """A view of ``before`` as the same view of ``after``, which lies in memory alike."""
+    """The view of ``after`` that corresponds to ``ref``, a view of ``before``.
+
+    ``after`` has the same layout as ``before``.
+    """
     shift = address(ref.array) - address(before.array)
     base, flat = (
         after.storage.base,
         after.storage.base.ravel("K"),
-    )  # which is a view: see `owns_memory`
+    )  # `flat` is a view: see `owns_memory`
     at = address(after.array) - address(base) + shift
     shape, strides = ref.array.shape, ref.array.strides
     return Ref(after.storage, np.ndarray(shape, ref.array.dtype, flat.view(np.uint8), at, strides))
 
 
 def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = False) -> None:
-    """Let everything that reads ``before`` read ``after``, and, if asked, what writes it, too."""
+    """Replace ``before`` by ``after`` in all entries that read it.
+
+    Args:
+        written: whether to replace it also in entries that write it.
+    """
 
     def change(ref: Ref) -> Ref:
         return move_view(ref, before, after) if ref.storage is before.storage else ref
@@ -342,18 +355,18 @@ def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = Fa
 
 
 def same_layout(a: Ref, b: Ref) -> bool:
-    """Whether two arrays have one shape, dtype and layout."""
+    """Whether two arrays have the same shape, strides and dtype."""
     x, y = a.array, b.array
     return x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
 
 
 def owns_memory(ref: Ref) -> bool:
-    """Whether views of an array's memory can be made anew."""
+    """Whether new views of an array's memory can be made."""
     base = ref.storage.base
     return ref.storage.kind != SLOT and (base.flags.c_contiguous or base.flags.f_contiguous)
 
 
-# Which temporaries share memory, and which need none.
+# The memory of temporaries: some share it, some need none.
 
 
 # On NumPy's scalars these are operators, which are much faster than functions on 0-d arrays.
@@ -362,24 +375,24 @@ OPERATORS: dict[Any, str] = {
     np.true_divide: "{} / {}", np.negative: "-{}",
 }  # fmt: skip
 PRODUCTS = (np.matmul, np.ndarray.dot)
-# Bytes from which on an operand is overwritten. Below, that saves little memory and much time is
-# lost: a processor waits for what it has just written before it reads it.
+# Bytes; operands are overwritten from this size. Below it, this saves little memory and loses much
+# time: a processor must wait before it can read what it has just written.
 IN_PLACE = 1 << 14
 
 
 class Layout:
-    """Where every temporary of a tape lies.
+    """The place of every temporary of a tape.
 
     Args:
-        own: the numbers of storages that have memory of their own.
-        escaping: what is seen afterwards.
-        local: storages that calls had better make anew.
+        own: the numbers of storages with memory of their own.
+        escaping: the arrays that are used after the step.
+        local: the numbers of storages that calls should allocate, if possible.
 
     Attributes:
-        scalars: numbers of storages that are NumPy scalars in local variables.
-        rebound: those that a call makes anew each time, as a local variable.
-        offsets: for the others, where they lie in the common memory.
-        size: of the common memory, in bytes.
+        scalars: the numbers of storages that are NumPy scalars in local variables.
+        rebound: the numbers of storages that a call allocates each time, as a local variable.
+        offsets: by number, the places of all other storages in the common memory, in bytes.
+        size: the size of the common memory, in bytes.
     """
 
     def __init__(
@@ -401,7 +414,7 @@ class Layout:
         self.place()
 
     def classify(self, position: int, entry: Entry, out: Ref) -> None:
-        """Whether a temporary is a scalar, or made anew by a call."""
+        """Add a temporary to ``scalars`` or ``rebound`` if it belongs there."""
         number = out.storage.number
         if number in self.own or self.uses.writers[number] != [position] or not entry.fresh:
             return
@@ -413,14 +426,14 @@ class Layout:
         elif entry.kind in ("call", "draw"):
             self.rebound.add(number)
         elif number in self.local and out.array.flags.c_contiguous:
-            # NumPy makes the result anew as it lay in the trace, for all that is known.
+            # For these calls it is known that NumPy gives a new result the layout of the trace.
             ordered = all(ref.array.flags.c_contiguous for ref in entry.inputs())
             known = entry.kind == "reduce" or (entry.kind == "ufunc" and not entry.kwargs)
             if known and (ordered or entry.fn in PRODUCTS):
                 self.rebound.add(number)
 
     def is_scalar(self, entry: Entry) -> bool:
-        """Whether a 0-d result is better a NumPy scalar."""
+        """Whether a 0-d result should be a NumPy scalar."""
         if entry.kind == "reduce":
             return "where" not in entry.kwargs
         if entry.kind == "call":
@@ -431,7 +444,7 @@ class Layout:
         return small or entry.fn in PRODUCTS
 
     def place(self) -> None:
-        """Give every other temporary a place; those that are not needed any more make room."""
+        """Give all other temporaries places, which are free again after their last use."""
         taken: list[tuple[int, int, int]] = []  # start, stop, last use
         elsewhere = self.own | self.scalars | self.rebound
         for position, entry in enumerate(self.entries):
@@ -448,13 +461,13 @@ class Layout:
                 taken.append((start, start + size, self.last_use(number)))
 
     def last_use(self, number: int) -> int:
-        """The last entry for which a storage must keep its values."""
+        """The position of the last entry that needs a storage; the tape's end if it escapes."""
         if number in self.kept:
             return len(self.entries)
         return max(self.uses.last_read(self.storages[number]), self.uses.writers[number][-1])
 
     def in_place(self, entry: Entry, out: Ref, position: int) -> int | None:
-        """Where an operand lies that is read for the last time and can be overwritten."""
+        """The offset of an operand that is read for the last time and can be overwritten."""
         small = out.array.nbytes < IN_PLACE
         if small or entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
             return None
@@ -472,11 +485,11 @@ class Layout:
         return None
 
     def memory(self) -> tuple[Array, Callable[[Ref], Array]]:
-        """New common memory, and what gives the arrays in it."""
+        """New common memory, and a function that returns the arrays in it."""
         block = aligned_zeros(self.size)
 
         def array_of(ref: Ref) -> Array:
-            if ref.storage.number not in self.offsets:  # never written to: as it is
+            if ref.storage.number not in self.offsets:  # nothing writes to it
                 return ref.array
             at = self.offsets[ref.storage.number] + ref.offset
             a = ref.array
@@ -486,7 +499,7 @@ class Layout:
 
 
 def first_gap(taken: list[tuple[int, int, int]], size: int) -> int:
-    """The first place with room."""
+    """The first offset with ``size`` free bytes."""
     at = 0
     for start, stop, _ in sorted(taken):
         if start - at >= size:
@@ -495,17 +508,16 @@ def first_gap(taken: list[tuple[int, int, int]], size: int) -> int:
     return at
 
 
-# Making a tape shorter: constants, repeated work, copies of what stays, and dead work.
+# A shorter tape: without constant results, repeated work and needless copies.
 #
-# Every pass keeps the order of the entries that remain, and each of those computes the very bits it
-# computed before.
+# Every pass keeps the order of the remaining entries, and each of them computes the same bits.
 
 
 COPY_CALLS = (np.ndarray.copy, np.array)
 
 
 def entry_key(entry: Entry, versions: dict[int, int]) -> Any:
-    """Equal for entries that compute the same; None if that cannot be told."""
+    """A key that is equal for entries that compute the same; None if this is unknown."""
 
     def leaf(part: Any) -> str:
         if isinstance(part, Leaf):
@@ -527,7 +539,7 @@ def entry_key(entry: Entry, versions: dict[int, int]) -> Any:
 
 
 def copied_source(entry: Entry) -> Ref | None:
-    """What an entry copies, bit for bit."""
+    """The array that an entry copies bit for bit; None for any other entry."""
     if entry.kind != "call" or not entry.fresh or not isinstance(entry.args[0], Ref):
         return None
     source = entry.args[0]
@@ -548,7 +560,7 @@ class Tape:
         self.slots: list[tuple[int, int, Storage]] = []
 
     def add_storage(self, base: Array, kind: str) -> Storage:
-        """Memory that was not known before."""
+        """Add memory that was not known before; returns its storage."""
         storage = Storage(base, kind, len(self.storages))
         self.storages.append(storage)
         if kind != SLOT:
@@ -556,14 +568,14 @@ class Tape:
         return storage
 
     def add_slot(self, array: Array) -> Storage:
-        """The memory of an array that may be another one at the next call."""
+        """Add the memory of an array that may differ at the next call; returns its storage."""
         storage = self.add_storage(array, SLOT)
         low, high = np.lib.array_utils.byte_bounds(array)
         self.slots.append((low, high, storage))
         return storage
 
     def find(self, array: Array) -> Storage | None:
-        """The storage in whose memory an array lies."""
+        """The storage that an array lies in; None if its memory is unknown."""
         if self.slots:
             low, high = np.lib.array_utils.byte_bounds(array)
             for start, stop, storage in self.slots:
@@ -572,21 +584,21 @@ class Tape:
         return self.by_owner.get(id(memory_owner(array)))
 
     def ref(self, array: Array) -> Ref:
-        """An array as an operand; memory nobody has seen is a constant."""
+        """An array as an operand; unknown memory becomes a constant."""
         storage = self.find(array)
         if storage is None:
             storage = self.add_storage(memory_owner(array), CONSTANT)
         return Ref(storage, array)
 
     def new(self, array: Array) -> Ref:
-        """An array that an entry has made."""
+        """An array that an entry makes: a new temporary."""
         return Ref(self.add_storage(memory_owner(array), TEMPORARY), array)
 
     def fold_constants(self, kept: set[int]) -> None:
-        """What is computed from constants alone is a constant, of the value that it had.
+        """Turn temporaries that are computed from constants alone into constants.
 
         Args:
-            kept: the numbers of storages that are seen after the step.
+            kept: the numbers of storages that are used after the step.
         """
         uses = Uses(self.entries)
         for position, entry in enumerate(self.entries):
@@ -604,9 +616,13 @@ class Tape:
         self.entries = [e for e in self.entries if e.outs[0].storage.kind != CONSTANT]
 
     def drop_repetitions(self, kept: set[int]) -> None:
-        """Compute the same from the same once; read the original in place of a copy.
+        """Compute equal results only once; read the original instead of a copy.
 
-        As long as neither changes, and where nobody sees the second after the step.
+        This is done only while neither array changes, and not if the second one is used after the
+        step.
+
+        Args:
+            kept: the numbers of storages that are used after the step.
         """
         uses = Uses(self.entries)
         known: dict[Any, tuple[int, Ref]] = {}

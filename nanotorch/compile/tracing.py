@@ -1,4 +1,4 @@
-"""Running a step once under trace, and noting all it does."""
+"""One run of a step under trace, which records its calls and effects."""
 
 import dis
 import hashlib
@@ -58,16 +58,15 @@ from nanotorch.optim.lbfgs import LBFGS
 from nanotorch.optim.optimizer import Optimizer, evaluate
 from nanotorch.optim.rules import SGD, Rule
 
-# Tracing a step: while it runs, library code sees traced arrays; users' code sees nothing of it.
+# The trace of a step: library code sees traced arrays; users' code sees no difference.
 #
-# What changes for the time of one call, and is put back: the attribute of a tensor that holds its
-# array hands out `Traced` ones to the thread that traces; `np` in the library's modules makes
-# traced arrays where it makes new ones; kernels may be called as a whole; generators note what they
-# draw.
+# These things are replaced during the call and restored after it. `Tensor._array` returns `Traced`
+# arrays to the tracing thread. `np` in the library's modules makes new arrays traced. Kernels may
+# be called as a whole. Generators record their draws.
 
 
 tracing: dict[int, Any] = {}  # the `kwargs` of the call that traces: one at a time
-# Classes whose steps are looked at; those of others are, if they are users', Python like any other.
+# Classes whose steps are traced specially. The step of a user's class is ordinary Python.
 STEPS: tuple[type, ...] = (SGD, Rule, LBFGS)
 UNTOUCHED = ("nanotorch.compile", "nanotorch._core.random")
 DRAWS = (
@@ -77,7 +76,7 @@ DRAWS = (
 
 
 class ArrayAttribute:
-    """`Tensor._array` during a trace."""
+    """The descriptor `Tensor._array` during a trace."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -99,7 +98,7 @@ class ArrayAttribute:
 
 
 class Numpy:
-    """NumPy during a trace: new arrays are traced from the beginning."""
+    """The module `np` during a trace: the new arrays that it makes are traced."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -132,7 +131,13 @@ class Numpy:
 
 
 def constructor(function: Callable[..., Any], value: Any, recorder: Recorder) -> Callable[..., Any]:
-    """`np.zeros` and its kin; a method would hold all of a trace for longer than it lasts."""
+    """A function such as `np.zeros` whose results are traced.
+
+    It is not a method: that would make a reference cycle, which keeps the trace alive.
+
+    Args:
+        value: the value of the elements; None for any, `MISSING` for the argument ``fill_value``.
+    """
 
     def make(*args: Any, **kwargs: Any) -> Any:
         array = function(*unwrap_all(args), **unwrap_all(kwargs))
@@ -145,7 +150,7 @@ def constructor(function: Callable[..., Any], value: Any, recorder: Recorder) ->
 
 
 class Changes:
-    """Things replaced for a while."""
+    """Temporary replacements of entries and attributes."""
 
     def __init__(self) -> None:
         self.undo: list[tuple[Any, ...]] = []  # functions with their arguments
@@ -165,7 +170,7 @@ class Changes:
         setattr(owner, name, value)
 
     def put_back(self) -> None:
-        """As it was; an interruption waits until all is."""
+        """Undo all replacements; an interruption waits until this is done."""
         interruption = None
         while True:
             try:
@@ -181,39 +186,39 @@ class Changes:
 
 
 def remove_attribute(owner: Any, name: str) -> None:
-    """Take an attribute from a class, if it is still there."""
+    """Delete an attribute of a class, if it is still there."""
     if name in vars(owner):
         delattr(owner, name)
 
 
 def run_traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
-    """What ``run`` returns; meanwhile this thread's library code works on traced arrays."""
+    """Call ``run`` while this thread's library code works on traced arrays; returns its result."""
     changes = Changes()
     try:
         install_replacements(changes, recorder)
         return run()
-    finally:  # a generator's would not run at once where an interruption came on its way there
+    finally:  # a generator's `finally` might run later, after an interruption on the way to it
         try:
             current[0] = NOBODY
             changes.put_back()
-        except KeyboardInterrupt:  # perhaps before `put_back` could heed it
+        except KeyboardInterrupt:  # it may have come before `put_back` could catch it
             changes.put_back()
             raise
 
 
 def install_replacements(changes: Changes, recorder: Recorder) -> None:
-    """Replace what a trace replaces."""
+    """Make the replacements of a trace."""
     shim: Any = Numpy(recorder)
     changes.undo.append((forget_traced,))
     changes.attribute(Tensor, "_array", ArrayAttribute(recorder))
     current[0] = recorder
     for name, own in library():
         for key in dicts_of(name, len(own)):
-            # A copy is made at once, here as below: meanwhile another thread, or what the collector
-            # calls, may add to the dict.
+            # Copy the dict in one step, here and below: another thread, or a finalizer that the
+            # garbage collector calls, may add to it.
             held = own[key].copy()
             if held and all(map(isinstance, held.values(), repeat(np.ndarray))):
-                # Nobody could trace the arrays' own methods.
+                # The methods of plain arrays could not be traced.
                 changes.item(own, key, {k: Traced(array) for k, array in held.items()})
         if own.get("np") is np:
             changes.item(own, "np", shim)
@@ -223,8 +228,8 @@ def install_replacements(changes: Changes, recorder: Recorder) -> None:
                 symbolic = type(value) is Traced or isinstance(value, Symbolic)
                 return shim.array(value, dtype) if symbolic else scalar(value, dtype)
 
-            changes.item(own, "scalar", made)  # keeps none of the numbers that may change
-    for o in OPS.copy().values():  # what the collector frees meanwhile may declare more
+            changes.item(own, "scalar", made)  # it caches no number that may change
+    for o in OPS.copy().values():  # a finalizer may declare another one meanwhile
         space = o.namespace
         changes.item(space, "kernel", recorder.kernel(space["kernel"]))
         changes.item(space, "asarray", shim.asarray)
@@ -244,8 +249,8 @@ def install_replacements(changes: Changes, recorder: Recorder) -> None:
 
 
 def library() -> list[tuple[str, dict[str, Any]]]:
-    """The library's modules, as far as they compute on tensors, by name."""
-    # A copy is made at once. A list of pairs is not: what the collector frees meanwhile may import.
+    """The names and variables of the library's modules that compute on tensors."""
+    # The copy is made in one step. A loop over the dict is not: a finalizer may import meanwhile.
     return [
         (name, vars(module))
         for name, module in sys.modules.copy().items()
@@ -257,20 +262,20 @@ def library() -> list[tuple[str, dict[str, Any]]]:
 
 @cache
 def dicts_of(name: str, size: int) -> list[str]:
-    """Which variables of a module are dicts, as long as it has so many variables."""
+    """The names of a module's variables that are dicts; ``size`` is the number of variables."""
     own = vars(sys.modules[name])
     return [key for key, value in own.copy().items() if type(value) is dict and key[:2] != "__"]
 
 
 @cache
 def caches_of(name: str, size: int) -> list[Any]:
-    """The functions of a module that keep their results, as long as it has so many variables."""
+    """The functions of a module that cache their results; ``size`` is as in `dicts_of`."""
     values = vars(sys.modules[name]).copy().values()
     return [f for f in values if hasattr(f, "cache_clear") and f.__module__ == name]
 
 
 def forget_traced() -> None:
-    """Take traced arrays out of the library's caches."""
+    """Replace traced arrays in the library's caches by plain ones."""
     for name, own in library():
         for key in dicts_of(name, len(own)):
             value = own[key]
@@ -282,7 +287,7 @@ def forget_traced() -> None:
 
 
 def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
-    """An optimizer's step on numbers that remember where they come from."""
+    """The method `step` of an optimizer, with symbolic options."""
 
     def stepped(self: Optimizer, closure: Any = None) -> Any:
         if not recorder.mine:
@@ -308,7 +313,7 @@ def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., A
 
 
 def symbolic_option(group: dict[str, Any], name: str, recorder: Recorder) -> Any:
-    """An option as a number that remembers where it comes from."""
+    """An option as a symbolic number, or a tuple of these; any other option as it is."""
     value = group[name]
     if type(value) in (int, float):
         return Symbolic.of(value, Leaf(group, name), recorder.asked)
@@ -320,16 +325,16 @@ def symbolic_option(group: dict[str, Any], name: str, recorder: Recorder) -> Any
     return value
 
 
-# The state that a step can change: to be put back, and to be compared.
+# The state that a step can change, to restore and to compare.
 
 
 class State:
-    """The values of all that a step can change.
+    """A copy of everything that a step can change.
 
     Args:
-        tensors: whose values, gradients and versions matter.
-        generators: that it may draw from.
-        modules: that it may switch between training and evaluation.
+        tensors: the tensors whose values, gradients and versions the step may change.
+        generators: the generators that the step may draw from.
+        modules: the modules that the step may switch between training and evaluation.
     """
 
     def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
@@ -345,12 +350,12 @@ class State:
         self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
     def switch_back(self) -> None:
-        """Between training and evaluation."""
+        """Restore the training mode of the modules."""
         for own, training in self.modes:
             own["training"] = training
 
     def look(self) -> list[tuple[str, Any]]:
-        """What all of it is now: fingerprints, which take no memory, each with a name."""
+        """The present state as named fingerprints, which need no memory."""
         modes, now = self.modes, [tensor._grad for tensor in self.tensors]
         held = [("tensor", t) for t in self.tensors]
         held += [("gradient", grad) for grad in now if grad is not None]
@@ -364,7 +369,7 @@ class State:
         ]  # fmt: skip
 
     def put_back(self) -> None:
-        """As it was."""
+        """Restore the whole state."""
         for key, array in self.arrays.items():
             if array.flags.writeable:
                 np.copyto(array, self.values[key])
@@ -379,7 +384,7 @@ class State:
 
 
 def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
-    """Equal for arrays of the same bits in the same layout, and practically only for these."""
+    """A value that is equal for arrays of the same bits and layout, and practically only then."""
     if not array.flags.forc:
         array = array.copy("K")
     flat: Any = array.ravel("K").view(np.uint8)
@@ -388,7 +393,7 @@ def fingerprint(array: np.ndarray) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, strides, digest
 
 
-# The first replay of a plan beside the step itself: every effect must be the same, bit for bit.
+# The comparison of a plan's first replay with the step itself: all effects must have the same bits.
 
 
 GUARD = "a guard"
@@ -397,11 +402,11 @@ GUARD = "a guard"
 def verify_plan(
     plan: Any, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> tuple[Any, str | None]:
-    """Make the step, and its replay on the same state.
+    """Run the step, and its replay from the same state, and compare them.
 
     Returns:
-        What the step returned, and what differs: `GUARD` if the plan is one for another state.
-        The state is the step's own.
+        The step's result, and the name of the first difference: None for none, `GUARD` if a guard
+        of the plan does not hold. In any case, the state is as after the step.
     """
     before = plan.state(args, kwargs)
     result = function(*args, **kwargs)
@@ -427,7 +432,7 @@ def verify_plan(
 
 
 def bits_of(result: Any) -> Any:
-    """Equal for results of the same bits."""
+    """A value that is equal for results of the same bits."""
 
     def bits(part: Any) -> Any:
         if isinstance(part, Tensor):
@@ -441,13 +446,13 @@ META = ("_array", "_writes", "_history", "_view", "_retains_grad", "_leaf_hooks"
 
 
 def meta_of(tensor: Tensor) -> list[Any]:
-    """What of a tensor a step might replace, besides its gradient."""
+    """The attributes of a tensor that a step might replace, except its gradient."""
     view = None if tensor._view is None else tensor._view.history
     return [*[getattr(tensor, name) for name in META], view]
 
 
 def library_state() -> tuple[Any, ...]:
-    """What of the library's state decides what operations do."""
+    """The state of the library that operations depend on: grad mode and default dtype."""
     return (mode.enabled and True, dtypes.default.numpy)
 
 
@@ -455,14 +460,15 @@ class Capture:
     """One traced step of a `Compiler`: its tape and its effects.
 
     Attributes:
-        result: what the step returned, a `Result` in place of each tensor it made.
-        has_graph: whether it returns tensors whose graph can still be used; from the beginning
-            whether that is expected.
-        layouts: in which layouts their gradients come, if that is known.
-        joint: these gradients.
-        switched: modules that go between training and evaluation: their attributes, and the mode.
-        retry, grown: whether another trace may succeed, since there is state now, or a module, that
-            was made in this one, or more code is known.
+        result: the step's result, with a `Result` in place of each new tensor.
+        has_graph: whether the step returns tensors whose graph can still be used; before the trace,
+            whether this is expected.
+        layouts: the layouts of these tensors' gradients, if they are known.
+        joint: these gradients; None if there are none.
+        switched: the attributes and the new mode of each module that the step switches between
+            training and evaluation.
+        retry: whether another trace may succeed, because this one made state or imported a module.
+        grown: whether another trace may succeed, because more code is known.
     """
 
     def __init__(self, compiler: Any, args: Any, kwargs: Any) -> None:
@@ -473,7 +479,7 @@ class Capture:
         self.codes, self.library = compiler.codes, compiler.library
         self.guards = Guards.of(function, self.arguments, self.codes, self.library, self.has_graph)
         self.joint: Joint | None = None
-        self.later = Watcher(ahead=True)  # of their gradients, which nobody has asked for yet
+        self.later = Watcher(ahead=True)  # watches the gradients, computed before they are needed
         self.slots: list[Slot] = []
         self.counts: list[Count] = []
         self.gradients: list[Gradient] = []
@@ -490,14 +496,9 @@ class Capture:
         return self.recorder.tape
 
     def run(self, args: Any, kwargs: Any) -> Any:
-        """Execute the step under trace.
+        """Run the step under trace; returns its result.
 
-        Returns:
-            What it returned.
-
-        Raises:
-            Refused: as ``problem``, if it cannot be replayed; the step has been executed all
-                the same.
+        ``problem`` says why the step cannot be replayed, if it cannot. It has run in any case.
         """
         self.recorder = Recorder(self.known)
         self.add_slots()
@@ -525,19 +526,19 @@ class Capture:
         try:
             out = run_traced(self.recorder, watched)
         except Exception as error:
-            if self.changed() is not None:  # which cannot be put back
+            if self.changed() is not None:  # this change cannot be undone
                 raise
             failure = f"{site_of(self.function)}: tracing it failed: {error}"
-        self.recorder.proxies.clear()  # which hold what the step has made
+        self.recorder.proxies.clear()  # they hold the tensors that the step made
         if failure:
             held.put_back()
-            out = self.function(*args, **kwargs)  # an error of the step's own comes again
+            out = self.function(*args, **kwargs)  # raises again if the error was the step's own
             self.problem = failure
             return out
         self.problem = self.recorder.problem or watcher.problem
         self.retry = self.recorder.made_state or watcher.imported
         self.retry |= self.has_graph is not expects_graph
-        if watcher.imported:  # the tape has what the module did then
+        if watcher.imported:  # the tape contains the calls of the import
             self.problem = self.problem or f"{site_of(self.function)}: a module is imported"
         codes = watcher.codes | self.later.codes
         all_known = codes <= self.codes and watcher.library.keys() <= self.library.keys()
@@ -551,12 +552,12 @@ class Capture:
             except Refused as reason:
                 self.problem = self.problem or f"{site_of(self.function)}: {reason}"
         if self.has_graph and (self.problem is None or self.changed() is None):
-            held.put_back()  # no pass goes through traced arrays
+            held.put_back()  # a backward pass cannot run through traced arrays: run the step again
             out = self.function(*args, **kwargs)
         return out
 
     def differentiate(self, result: Any) -> None:
-        """Trace the gradients of what the step returned, if it has a graph."""
+        """Trace the gradients of the step's results that have a graph."""
         outputs = outputs_of(result, self.arguments)
         if not outputs or not self.recorder.live:
             return
@@ -570,7 +571,7 @@ class Capture:
             self.recorder.problem = self.later.problem or f"{site_of(self.function)}: {reason}"
 
     def add_slots(self) -> None:
-        """The memory of arguments and of gradients is looked up anew at every call."""
+        """Add the arguments and gradients, whose memory every replay looks up."""
         for path, tensor in self.arguments.free:
             self.slots.append(Slot(path, tensor, self.tape.add_slot(tensor._array)))
         grads: dict[int, Tensor] = {}
@@ -585,7 +586,12 @@ class Capture:
     # Effects
 
     def note_effects(self, out: Any, held: State) -> None:
-        """Compare the state of all tensors and of Python with that before the step."""
+        """Note how tensors and Python objects differ from before the step; refuse other changes.
+
+        Args:
+            out: the step's result.
+            held: the state before the step.
+        """
         if library_state() != self.surroundings or observers:
             raise Refused("it leaves another mode behind than there was")
         for tensor, meta, grad in zip(held.tensors, held.meta, held.grads, strict=True):
@@ -607,7 +613,7 @@ class Capture:
         self.result = map_parts(out, self.note_result)
 
     def note_gradient(self, leaf: Tensor) -> None:
-        """A leaf has another ``grad`` than before."""
+        """Note that a leaf has a new ``grad``."""
         grad = leaf._grad
         if grad is None:
             self.gradients.append(Gradient(leaf, None))
@@ -620,7 +626,7 @@ class Capture:
         self.gradients.append(Gradient(leaf, Ref(storage, grad._array)))
 
     def note_counts(self, held: State) -> None:
-        """Which version cells have changed."""
+        """Note the version cells that have changed."""
         slots = {id(slot.tensor): slot for slot in self.slots}
         seen: set[int] = set()
         for key, tensor in self.known.items():
@@ -631,11 +637,11 @@ class Capture:
             self.counts.append(Count(cell, slots.get(key), cell[0] - former[0], list(cell[1:])))
 
     def changed(self) -> Check | None:
-        """The first thing that Python code can see and the step has changed."""
+        """The check of the first thing, visible to Python code, that changed; None for none."""
         return next((check for check in self.guards.checks if not check_holds(check)), None)
 
     def compare_state(self, held: State) -> None:
-        """Refuse a step that changes what Python code can see, other than modules' modes."""
+        """Refuse a step that changes objects visible to Python code, except modules' modes."""
         modes = [(own, own["training"], before) for own, before in held.modes]
         self.switched = [(own, now) for own, now, before in modes if now is not before]
         held.switch_back()
@@ -671,7 +677,7 @@ class Capture:
                     raise Refused("an argument shares memory with a tensor that is written to")
 
     def check_constants(self) -> None:
-        """Refuse what was read past the recorder: arrays in the memory of tensors from outside."""
+        """Refuse constants in the memory of outside tensors: they were read past the recorder."""
         ends = [np.lib.array_utils.byte_bounds(t._array) for t in self.known.values()]
         for storage in self.tape.storages:
             if storage.kind == CONSTANT and storage.base.size:
@@ -680,7 +686,7 @@ class Capture:
                     raise Refused("a part of a tensor is read in a way that is not followed")
 
     def note_result(self, out: Any) -> Any:
-        """A part of what the step returned; of a tensor, what there is of it on the tape."""
+        """A part of the step's result, for the plan; refuses objects of other classes."""
         if isinstance(out, Tensor):
             return self.note_tensor(out)
         whole = isinstance(out, tuple) and all(isinstance(part, VALUES) for part in out)
@@ -689,7 +695,7 @@ class Capture:
         raise Refused(f"it returns a {type(out).__name__}")
 
     def note_tensor(self, out: Tensor) -> Any:
-        """A tensor that the step returned."""
+        """A returned tensor, for the plan: a `Slot`, `Gradient`, `Result` or a tensor in reach."""
         if id(out) in self.known:
             for slot in self.slots:
                 if slot.tensor is out:
@@ -724,7 +730,7 @@ class Capture:
 
 
 def site_of(function: Any) -> str:
-    """File and line of a function; of a module, those of its forward."""
+    """The file and line of a function, or of a module's forward; the name if there is no code."""
     function = inspect.unwrap(function) if callable(function) else function
     inner = function_behind(getattr(function, "forward", function))
     if inner is None:
