@@ -27,7 +27,7 @@ class _Mode(threading.local):
         np.seterr(all="ignore")
 
     def quiet(self) -> None:
-        """Do nothing: the access to the method runs `__init__`, which silences NumPy."""
+        """Do nothing. The access to this method runs `__init__` in a new thread, which silences NumPy."""
 
 
 mode = _Mode()
@@ -44,12 +44,12 @@ def is_inference_mode_enabled() -> bool:
 
 
 def _now() -> bool | None:
-    """The mode as a bool or None, to be restored later. A site is no use then: its call is over."""
+    """The mode as a bool or None, to restore later. A site is not kept: its call will be over."""
     return None if mode.enabled is None else bool(mode.enabled)
 
 
 def _set(enabled: bool) -> bool | None:
-    """Switch recording on or off, except in inference mode; return the former mode."""
+    """Switch recording on or off, except in inference mode; returns the former mode."""
     before = _now()
     if before is not None:
         mode.enabled = enabled
@@ -117,7 +117,7 @@ def _switched_generator(
 
 
 class _Recording(_Switch):
-    """A switch that decorates with parentheses or without: ``@no_grad()`` and ``@no_grad``."""
+    """A switch that also decorates without parentheses: ``@no_grad()`` or ``@no_grad``."""
 
     @overload
     def __new__(cls) -> Self: ...
@@ -143,6 +143,9 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
 
     Args:
         mode: whether operations are recorded from now on.
+
+    Raises:
+        TypeError: if ``mode`` is not a bool.
     """
 
     def __init__(self, mode: bool) -> None:
@@ -170,14 +173,14 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
 
 
 class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
-    """Context manager and decorator: operations inside are not recorded, nor can they ever be.
+    """Context manager and decorator: operations inside are not recorded and make inference tensors.
 
-    The tensors they make are inference tensors: no recorded operation can save one, and outside
-    the mode nothing can write to one. `enable_grad` has no effect inside; ``inference_mode(False)``
-    leaves the mode, with recording on.
+    No recorded operation can save an inference tensor, and outside the mode nothing can write to
+    one. Inside, `enable_grad` has no effect; ``inference_mode(False)`` leaves the mode, with
+    recording on.
 
     Args:
-        mode: whether to enter inference mode or to leave it.
+        mode: whether to enter inference mode; False leaves it.
     """
 
     mode: bool
@@ -240,12 +243,12 @@ class InferenceCell(list[Any]):
 
     @property
     def version(self) -> int:
-        """How often the memory was written to."""
+        """The number of writes to the memory."""
         return int(super().__getitem__(0))
 
 
 def new_cell(version: int = 0) -> list[Any]:
-    """The version cell of a new tensor: that of an inference tensor in inference mode."""
+    """The version cell of a new tensor; in inference mode, an `InferenceCell`."""
     return InferenceCell() if mode.enabled is None else [version, None]
 
 
@@ -255,17 +258,17 @@ def is_inference(input: Any) -> bool:
 
 
 def of_inference(*tensors: Any) -> bool:
-    """Whether all of the tensors are inference tensors; a None among them does not count."""
+    """Whether all of the tensors are inference tensors; None is ignored."""
     return all(t is None or t._cell.__class__ is InferenceCell for t in tensors)
 
 
 def refuse_write(cell: list[int]) -> None:
-    """Refuse a write to an inference tensor outside the mode."""
+    """Refuse a write to an inference tensor outside inference mode."""
     if mode.enabled is not None and isinstance(cell, InferenceCell) and not cell.known:
         raise RuntimeError(WRITTEN)
 
 
-# Inside a function that `torch.func` transforms, the other ways to differentiate are errors.
+# Inside a function that `torch.func` transforms, other ways to differentiate are errors.
 
 
 BACKWARD = (

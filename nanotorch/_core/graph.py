@@ -258,7 +258,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
-        """One edge per differentiable input: a node, or None for a constant, and an output number."""
+        """One edge per differentiable input: a node and an output number; `(None, 0)` for none."""
         for node, _ in self._edges:
             if node.__class__ is Recorded:
                 node.materialize()
@@ -902,8 +902,8 @@ def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
     """Refuse a write to an inference tensor, or to memory that several elements share.
 
     Args:
-        expanded: the name of a function that warns of shared memory instead of an error; "" accepts
-            shared memory.
+        expanded: a function's name: a warning in its name replaces the error for shared memory. ""
+            accepts shared memory.
     """
     if tensor._writes is not None:
         refuse_write(tensor._writes)

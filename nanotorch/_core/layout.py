@@ -1,4 +1,4 @@
-"""What a tensor's array is like; how tensors are copied, converted and printed."""
+"""The layout of a tensor's array; how tensors are copied, converted and printed."""
 
 import copy
 import math
@@ -16,11 +16,15 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, Size, device, dtype, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
 
-# What a tensor's array is like: shape, dtype, strides, where it lives.
+# The layout of a tensor's array: shape, dtype, strides, device.
 
 
 def normal_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front; 0-d tensors count as having one."""
+    """A dimension counted from the front; a 0-d tensor counts as 1-d.
+
+    Raises:
+        IndexError: if there is no dimension ``dim``.
+    """
     if dim.__class__ is not int:
         dim = as_int(dim)
     count = ndim or 1
@@ -48,19 +52,19 @@ def strides_of(array: np.ndarray) -> tuple[int, ...]:
     strides = [s // array.itemsize for s in array.strides]
     if 0 in strides:
         for d in reversed(range(array.ndim)):
-            if strides[d] == 0 and array.shape[d] == 1:  # a new dimension: as far as all behind it
+            if strides[d] == 0 and array.shape[d] == 1:  # a new dimension spans all later ones
                 last = d + 1 == array.ndim
                 strides[d] = 1 if last else array.shape[d + 1] * strides[d + 1]
     return tuple(strides)
 
 
 def address(array: np.ndarray) -> int:
-    """Where the first element lies."""
+    """The address of the first element."""
     return int(array.__array_interface__["data"][0])
 
 
 class layout:  # noqa: N801 - PyTorch's name
-    """How the elements of a tensor are stored: `strided` always."""
+    """How the elements of a tensor are stored: always `strided`."""
 
     __slots__ = ()
 
@@ -142,7 +146,14 @@ class Layout:
         return self._array.shape[existing_dim(dim, self._array.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
-        """The steps between neighbours along each dimension, in elements."""
+        """The strides, in elements: the distances between neighbours along each dimension.
+
+        Args:
+            dim: the only dimension; default: all.
+
+        Raises:
+            IndexError: if there is no dimension ``dim``.
+        """
         strides = strides_of(self._array)
         return strides if dim is None else strides[existing_dim(dim, len(strides))]
 
@@ -176,7 +187,7 @@ class Layout:
         return address(self._array)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in memory in the order of the dimensions."""
+        """Whether the elements are in memory in the order of the dimensions, without gaps."""
         return bool(self._array.flags.c_contiguous)
 
     def is_floating_point(self) -> bool:
@@ -188,7 +199,7 @@ class Layout:
         return self.dtype.is_signed
 
     def dim_order(self) -> tuple[int, ...]:
-        """The dimensions in the order in which they lie in memory, the slowest first."""
+        """The dimensions in their order in memory, the largest stride first."""
         strides = strides_of(self._array)
         return tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
 
@@ -211,7 +222,7 @@ for _name in ("is_complex", "is_pinned"):
 # Copies and pickles of tensors keep strides; tensors that share memory share it afterwards, too.
 
 
-# The engine's attributes of a tensor. The user has set all others.
+# The engine's attributes of a tensor. All others are set by the user.
 OWN = frozenset(
     (
         "_array", "_writes", "_history", "_view", "_grad", "_past", "_accumulator_ref",
@@ -227,7 +238,7 @@ HOOK_LOST = (
     "backward hook {!r} on tensor will not be serialized.  If this is expected, you can decorate "
     "the function with @torch.utils.hooks.unserializable_hook to suppress this warning"
 )
-MEMORY = "nanotorch memory"  # in a memo, with the identity of the array that owns it
+MEMORY = "nanotorch memory"  # with the owner's `id`, the key of copied memory in a memo
 
 
 def attributes_of(tensor: Any) -> dict[str, Any]:
@@ -251,7 +262,7 @@ def memory_length(array: np.ndarray) -> int:
 def whole_memory(array: np.ndarray) -> np.ndarray:
     """All bytes of the memory that ``array`` is a view of."""
     owner = owner_of(array)
-    if memory_length(owner) != owner.size:  # made by NumPy's `as_strided`: its base is no array
+    if memory_length(owner) != owner.size:  # NumPy's `as_strided` made it: its base is not an array
         owner = as_strided(owner, (memory_length(owner),), (owner.itemsize,))
     return owner.ravel("K").view(np.uint8)
 
@@ -263,7 +274,7 @@ def copy_with_memory(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
         return compact_copy(array)  # no array owns this memory
     place = (MEMORY, id(owner))
     if place not in memo:
-        memo[place] = (owner.copy("K"), owner)  # the owner lives as long as its identity is used
+        memo[place] = (owner.copy("K"), owner)  # keep the owner alive while its `id` is a key
     memory: np.ndarray = memo[place][0]
     if owner is array:
         return memory
@@ -272,14 +283,14 @@ def copy_with_memory(array: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
 
 
 def has_overlap(array: np.ndarray) -> bool:
-    """Whether several elements share a place."""
+    """Whether several elements share a place in memory."""
     if 0 not in array.strides or not array.size:
         return False
     return any(d == 0 and n > 1 for d, n in zip(array.strides, array.shape, strict=True))
 
 
 def order_of(array: np.ndarray) -> Literal["C", "K"]:
-    """NumPy's ``order`` for a new array like this one: "K" keeps the order in memory."""
+    """NumPy's ``order`` for a new array like ``array``; "K" keeps the order in memory."""
     return "C" if has_overlap(array) else "K"
 
 
@@ -289,8 +300,8 @@ def compact_copy(array: np.ndarray) -> np.ndarray:
 
 
 def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """A deep copy, gradient and attributes included. Copies under one ``memo`` share memory as the
-    originals do."""
+    """A deep copy of a leaf, with its gradient and attributes. Copies with the same ``memo`` share
+    memory as the originals do."""
     if id(tensor) in memo:
         return memo[id(tensor)]
     if tensor.grad_fn is not None:
@@ -305,10 +316,10 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
 
 
 def reduced(tensor: Any) -> tuple[Any, ...]:
-    """`__reduce_ex__` of a tensor: a `copy.copy` shares the memory, a pickle contains it.
+    """The result of a tensor's `__reduce_ex__`: a `copy.copy` shares the memory, a pickle has it.
 
     Warns:
-        UserWarning: of hooks, which are lost.
+        UserWarning: for each hook, because it is lost.
     """
     for hook in (tensor._leaf_hooks or {}).values():
         warn(HOOK_LOST.format(hook))
@@ -429,16 +440,16 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed; what is not given stays, except `sci_mode`.
+    """Set how tensors are printed. Options that are left out do not change, except ``sci_mode``.
 
     Args:
-        precision: Digits after the point.
-        threshold: Tensors of more elements are summarised.
-        edgeitems: Elements shown at both ends of each axis of a summarised tensor.
-        linewidth: Columns after which a line is broken.
-        profile: `"default"`, `"short"` or `"full"`: values for the four above, which the others
-            given override. An unknown name changes nothing, as in PyTorch.
-        sci_mode: Whether to write exponents; `None`, also by omission, decides by the values.
+        precision: the number of digits after the point; at first 4.
+        threshold: the number of elements above which a tensor is summarised; at first 1000.
+        edgeitems: the number of elements at each end of an axis of a summarised tensor; at first 3.
+        linewidth: the number of columns of a line; at first 80.
+        profile: "default", "short" or "full": values for the four options above. Options that are
+            also given override them. As in PyTorch, an unknown name changes nothing.
+        sci_mode: whether to write exponents; default: decided by the values.
     """
     given = {
         "precision": precision,
@@ -451,13 +462,13 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options, as arguments for `set_printoptions`."""
+    """The print options as a dict of arguments for `set_printoptions`."""
     return dict(vars(_options))
 
 
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
-    """Set print options for the extent of a `with` block."""
+    """Context manager: set print options for a `with` block; see `set_printoptions`."""
     before = get_printoptions()
     set_printoptions(**options)
     try:
@@ -467,7 +478,7 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 
 class _Style(NamedTuple):
-    """How the elements of one tensor are written: a format, a mark behind finite ones, a width."""
+    """How the elements of a tensor are written: a format, a mark after finite ones, a width."""
 
     spec: str
     mark: str
@@ -529,7 +540,7 @@ def _row(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> str:
 
 
 def _block(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> str:
-    """The elements of `array`, nested in brackets; one call deep per axis."""
+    """The elements of `array`, nested in brackets, by one recursive call per axis."""
     if array.ndim == 0:
         return style.write(array.item())
     if array.ndim == 1:
@@ -544,7 +555,7 @@ def _block(array: np.ndarray, indent: int, summarize: bool, style: _Style) -> st
 
 
 def _close(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Append the suffixes, each on the last line if it fits there and on its own if not."""
+    """The text with suffixes, each on the last line if it fits there, else on a new line."""
     # This count exceeds the true columns by one or two: PyTorch breaks lines by it.
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
@@ -560,14 +571,14 @@ def format_tensor(
     suffixes: Sequence[str] = (),
     prefix: str = "tensor(",
 ) -> str:
-    """Write an array as PyTorch prints a tensor.
+    """The text of an array as PyTorch prints a tensor.
 
     Args:
-        array: The elements.
-        default_dtype: The floating-point dtype that is not printed. Neither are int64 and bool,
-            unless the tensor is empty, so that no element shows them.
-        suffixes: The texts after the elements, size and dtype: `"requires_grad=True"`, ...
-        prefix: The text up to the opening parenthesis; it sets the indentation.
+        array: the elements.
+        default_dtype: the floating-point dtype that is not printed. int64 and bool are printed only
+            for an empty tensor, which has no element to show them.
+        suffixes: the texts after the elements, size and dtype: `"requires_grad=True"`, ...
+        prefix: the text up to the opening parenthesis; its length is the indentation.
     """
     implied = [default_dtype]
     if array.size:
@@ -584,7 +595,7 @@ def format_tensor(
     return _close(prefix + text, [*marks, *suffixes], len(prefix))
 
 
-# Tensors as Python and NumPy see them: numbers, lists, arrays, text, copies, pickles.
+# Tensors in Python's and NumPy's forms: numbers, lists, arrays, text, copies, pickles.
 
 
 SCALAR = (
@@ -594,7 +605,7 @@ SCALAR = (
 
 
 class Exchange:
-    """The part of `Tensor` that speaks Python's and NumPy's protocols."""
+    """The part of `Tensor` that implements Python's and NumPy's protocols."""
 
     _array: np.ndarray
     _lift: Any
@@ -623,10 +634,11 @@ class Exchange:
         """The values as an ndarray on the same memory, with a shape and flags of its own.
 
         Args:
-            force: detach first if need be.
+            force: whether a tensor that requires grad is allowed.
 
         Raises:
             RuntimeError: with grad mode on, if the tensor requires grad and ``force`` is not set.
+            TypeError: for bfloat16.
         """
         if self.requires_grad and mode.enabled and not force:
             raise RuntimeError(
@@ -646,7 +658,7 @@ class Exchange:
     def __array_wrap__(
         self, array: np.ndarray, context: Any = None, return_scalar: bool = False
     ) -> Any:
-        """Make a tensor of the result of a NumPy function; a result of bools becomes uint8."""
+        """The result of a NumPy function as a tensor; bools become uint8."""
         if array.dtype.kind == "b":
             array = array.astype(np.uint8)
         return self._lift(dtypes.with_shared_dtype(array))
@@ -710,10 +722,10 @@ class Exchange:
         return format_tensor(self._array, dtypes.default.numpy, self._marks(), prefix)
 
     def _marks(self) -> list[str]:
-        """What stands behind the values when printed."""
+        """The texts after the values when the tensor is printed."""
         try:
             node = self.grad_fn
-        except RuntimeError:  # a view whose history a write elsewhere has made undefined
+        except RuntimeError:  # the view lost its history by a write elsewhere
             return ["grad_fn=<Invalid>"]
         if node is not None:
             return [f"grad_fn=<{type(node).__name__}>"]

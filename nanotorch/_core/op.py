@@ -1,4 +1,4 @@
-"""How an operation is declared, once, and what its generated functions call."""
+"""How an operation is declared, and the functions that its generated functions call."""
 
 import linecache
 import re
@@ -75,7 +75,7 @@ from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, w
 
 
 def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
-    """Do what observers of new nodes ask for: note the call, pack the saved values.
+    """Note the call of a new node and pack its saved values, for the active observers.
 
     Args:
         out: the tensor that the node belongs to, or several tensors.
@@ -99,14 +99,14 @@ def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
             edge[0].plain = False  # the `CopySlices` runs this node
 
 
-# What the generated functions of operations call: promotion, saved values, and errors.
+# Functions that operations' generated functions call: promotion, saved values, errors.
 
 
 Array = np.ndarray
 
 
 def constant(value: Number, kind: np.dtype) -> Tensor:
-    """A Python number as a 0-d tensor of the dtype an operation computes in; cached."""
+    """A Python number as a cached 0-d tensor of dtype ``kind``."""
     key = (value or repr(value), kind.char)  # 0.0 == -0.0, but they divide differently
     found = CONSTANTS.get(key)
     if found is None:
@@ -119,7 +119,7 @@ def constant(value: Number, kind: np.dtype) -> Tensor:
 
 
 def number(value: Number, kind: np.dtype) -> Array:
-    """A Python number as a 0-d array, which halves the time of NumPy's functions."""
+    """A Python number as a 0-d array, with which NumPy's functions take half the time."""
     return constant(value, kind)._array
 
 
@@ -134,6 +134,9 @@ def promote(
     o: "Op", operands: Sequence[Any], to_float: bool, inplace: bool
 ) -> tuple[list[Tensor], list[Array]]:
     """Operands as tensors, and their arrays in the dtype of the result.
+
+    Args:
+        to_float: whether integers become the default floating-point dtype.
 
     Raises:
         TypeError: for an operand that is neither a tensor nor a number.
@@ -168,7 +171,7 @@ def promote(
     kinds = [kind._numpy] * len(held)
     if o.unrounded and kind._numpy == HALF:
         for k, (name, h) in enumerate(zip(o.inputs, held, strict=True)):
-            # A tensor without dimensions, only if it comes last.
+            # A 0-d tensor keeps single precision only if it is the last operand.
             if name in o.unrounded and (
                 not isinstance(h, np.ndarray)
                 or (not h.ndim and h.dtype != HALF and k == len(held) - 1)
@@ -187,11 +190,11 @@ def convert_dtype(array: Array, wanted: np.dtype) -> Array:
 
 
 def not_a_tensor(value: Any, name: str = "") -> TypeError:
-    """PyTorch's message for an argument that should be a tensor, by its name if that is known."""
+    """The error for an argument that should be a tensor, with its name if it is known."""
     return wrong_type(value, "Tensor", find_argument(value, name))
 
 
-# Functions that PyTorch accepts with two Python numbers: it makes a tensor of the first.
+# Functions that PyTorch accepts with two Python numbers: the first becomes a tensor.
 OF_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
 
 
@@ -200,7 +203,7 @@ def dtype_of_numbers(a: Number, b: Number) -> np.dtype:
 
     Raises:
         OverflowError: for an integer that no dtype can hold.
-        RuntimeError: for an integer that only an unsigned dtype can hold, beside another integer.
+        RuntimeError: for an integer that only an unsigned dtype can hold, with another integer.
     """
     if not (a >= 2**63 or b >= 2**63):
         return dtypes.dtype_of_number(a)._numpy
@@ -218,7 +221,7 @@ def dtype_of_numbers(a: Number, b: Number) -> np.dtype:
 
 
 def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
-    """The kernel on bare arrays, as formulas call it outside a recorded pass."""
+    """The result of the kernel on bare arrays, for formulas in a pass that is not recorded."""
     within = arguments[0] if o.variadic else arguments
     for x in within:
         if isinstance(x, (np.ndarray, np.generic)):
@@ -243,17 +246,17 @@ def again(
     out: Any,
     **given: Any,
 ) -> Any:
-    """Sort out the arguments of an unusual call of an operation, then call the function again.
+    """Sort the arguments of an unusual call of an operation, then call the function again.
 
     Such a call has ``out``, arguments by further names or in their former order, or too few or too
     many arguments.
 
     Args:
-        called: the name of the function among those of the operation.
-        more: the arguments by place beyond the operation's own.
+        called: the name of the function among the functions of the operation.
+        more: positional arguments beyond the operation's own.
         others: the further names of the operation's arguments.
-        named: the arguments by names that are not the operation's own.
-        given: the operation's own arguments; `ABSENT` stands for a required one that is missing.
+        named: keyword arguments whose names are not the operation's own.
+        given: the operation's own arguments; `ABSENT` for a required one that is missing.
     """
     name, method = called.removeprefix(METHOD), called.startswith(METHOD)
     found = {
@@ -282,7 +285,7 @@ def again(
 
 
 def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
-    """An error of a kernel in PyTorch's words, with the origins of tensors that do not fit."""
+    """A kernel's error in PyTorch's words, with the origins of tensors that do not fit."""
     if isinstance(error.__cause__, NoValues):  # NumPy has wrapped it in an error of its own
         return error.__cause__
     told = translate_error(o, operands, as_pytorch_error(error), inplace)
@@ -296,7 +299,7 @@ def explain(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -
 
 
 def translate_error(o: "Op", operands: Sequence[Any], error: Exception, inplace: bool) -> Exception:
-    """An error of a kernel in PyTorch's words, where they differ from NumPy's."""
+    """A kernel's error in PyTorch's words, or the error itself if these are the same."""
     if inplace and isinstance(error, NotImplementedError) and o.cast and not o.variadic:
         into = operands[0].dtype
         kind = dtypes.result_type([x._array if isinstance(x, Tensor) else x for x in operands])
@@ -321,7 +324,7 @@ def translate_error(o: "Op", operands: Sequence[Any], error: Exception, inplace:
 
 
 def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
-    """A saved input; an error if it was written to or detached in place since it was saved."""
+    """A saved input; raises RuntimeError if it was written to or detached in place since."""
     tensor, version = kept
     now = version_of(tensor)
     if now == version:
@@ -336,7 +339,7 @@ def unpack_input(kept: tuple[Tensor, int], node: Node, graph: bool) -> Any:
 
 
 def name_of(kept: Any, node: Node) -> str:
-    """The name under which a node keeps a value, for messages."""
+    """The name of a node's saved value in messages."""
     recipe = getattr(getattr(type(node), "op", None), "recipe", ())
     saved = node._saved if isinstance(node._saved, tuple) else ()
     names = [name for (name, _), value in zip(recipe, saved, strict=False) if value is kept]
@@ -344,7 +347,7 @@ def name_of(kept: Any, node: Node) -> str:
 
 
 def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, number: int = 0) -> Any:
-    """A saved output, made anew from its array: to save the tensor would make a cycle."""
+    """A saved output, a new tensor of its array: to save the tensor would make a cycle."""
     array, cell, version = kept
     if cell[0] != version:
         of_view = None if node._view_node is None else node._view_node()
@@ -359,7 +362,7 @@ def unpack_out(kept: tuple[Array, list[int], int], node: Node, graph: bool, numb
 
 
 def stand_in(tensor: Tensor) -> Tensor:
-    """A copy, with its history, for a node to save: an in-place write will overwrite the tensor."""
+    """A copy with the same history, saved by a node whose in-place write overwrites the tensor."""
     out = wrap(tensor._array.copy())
     if tensor.requires_grad:
         out._come_from(edge_of(tensor))
@@ -367,7 +370,7 @@ def stand_in(tensor: Tensor) -> Tensor:
 
 
 def filled(grads: Sequence[Any], node: Node) -> tuple[Any, ...]:
-    """The gradients of several outputs; zeros for an output whose gradient has not arrived."""
+    """The gradients of several outputs, with zeros for outputs that got none."""
     pairs = zip(grads, node._outputs, strict=True)
     return tuple([np.zeros(*meta) if g is None else g for g, meta in pairs])
 
@@ -376,12 +379,12 @@ def filled(grads: Sequence[Any], node: Node) -> tuple[Any, ...]:
 
 
 def widened(*values: Any) -> tuple[Any, ...]:
-    """Arrays or tensors; those of half precision are converted to single."""
+    """Arrays or tensors, converted from half precision to single."""
     return tuple([wide(value) for value in values])
 
 
 def wide(value: Any) -> Any:
-    """An array or a tensor, in single precision if it is in half."""
+    """An array or a tensor, converted from half precision to single."""
     kind = getattr(value._array if isinstance(value, Tensor) else value, "dtype", None)
     if kind != HALF:
         return value
@@ -389,7 +392,7 @@ def wide(value: Any) -> Any:
 
 
 def in_single(*arrays: Array | None) -> tuple[Any, ...]:
-    """Whether all floats are of half precision, and the arrays, then converted to single."""
+    """Whether all floats have half precision, followed by the arrays, then in single precision."""
     kinds = {a.dtype for a in arrays if a is not None and a.dtype.kind == "f"}
     return (True, *widened(*arrays)) if kinds == {HALF} else (False, *arrays)
 
@@ -431,20 +434,20 @@ RUNTIME: dict[str, Any] = {
 }
 
 
-# How an operation is declared, once.
+# How an operation is declared.
 #
 #     @op(input=lambda g, out: g * (1.0 - out * out))
 #     def tanh(input: Array) -> Array:
 #         return np.tanh(input)
 #
 # The function is the kernel: plain NumPy. A parameter annotated `Array` is an input; every other is
-# static. `op` takes one formula per differentiable input. The formula computes the gradient of that
-# input from `g`, the gradient of the output. **The names of a formula's parameters say what a node
-# saves for the formula**: `out`, an input, a static argument, `<input>_shape`, or an extra output
+# static. `op` gets one formula per differentiable input. The formula computes the gradient of that
+# input from `g`, the gradient of the output. **The names of a formula's parameters are the values
+# that a node saves for it**: `out`, an input, a static argument, `<input>_shape`, or another output
 # named in `aux`. In an ordinary backward pass a formula runs on ndarrays: an operation called with
 # bare arrays goes straight to its kernel. If the pass is itself recorded, it runs on Tensors.
 #
-# A declaration gives the function, the method, the operators, the in-place method `name_`, and the
+# A declaration makes the function, the method, the operators, the in-place method `name_`, and the
 # node class, which has PyTorch's name. `op_source` writes the source of each of these functions;
 # `help`, tracebacks and debuggers show it.
 
@@ -461,11 +464,11 @@ INPUTS = {Array, Arrays, OPTIONAL}  # annotations
 SAVED_AS = {"input": "self", "out": "result"}  # our name -> PyTorch's
 SIZES = {"shape": "sym_sizes", "strides": "sym_strides"}
 RESULTS = ("out", "aux")
-OPERANDS = (Tensor, bool, int, float, np.generic)  # what operators accept beside a tensor
+OPERANDS = (Tensor, bool, int, float, np.generic)  # the types of an operator's other operand
 
 
 class OpNode(Node):
-    """The node of a declared operation; each has a subclass with its name and formulas."""
+    """The node of a declared operation; each operation has a subclass with its formulas."""
 
     op: "Op"
     _name: str
@@ -487,7 +490,7 @@ class OpNode(Node):
         return self.apply_recorded(tuple([wrap(a) if isinstance(a, np.ndarray) else a for a in g]))
 
     def name(self) -> str:
-        """The node's class name, as PyTorch has it, with its namespace where that has one."""
+        """The name of the node's class in PyTorch, with its namespace if it has one."""
         return self._name
 
     def __dir__(self) -> list[str]:
@@ -505,7 +508,7 @@ class Declared:
     """A source of generated functions: one operation, or a choice among several (`overloads`).
 
     Attributes:
-        out: how the public function treats `out=`; None if it has no such argument.
+        out: how the public function handles `out=`; None if it has no such argument.
         namespace: the globals of the functions. An operation's functions call the `kernel` there.
         functions: the functions by name; the names of methods begin with `Tensor.`.
     """
@@ -528,11 +531,11 @@ class Declared:
         return f"{self.name}_"
 
     def source(self, called: str) -> str:
-        """The source of the function that goes by ``called`` among the functions."""
+        """The source of the function with the name ``called`` in ``functions``."""
         raise NotImplementedError
 
     def accept_out(self, rule: Out) -> None:
-        """Give the public function the argument ``out``; it must not have been called yet."""
+        """Add the argument ``out`` to the public function, before its first call."""
         self.out = rule
         make = partial(kernel_parameters, self.kernel, out=OUT)
         self.functions[self.name].__signature__ = LazySignature(make)
@@ -542,7 +545,7 @@ class Op(Declared, Options):
     """A declaration, and the facts that are read from its signatures.
 
     Attributes:
-        called: the function that is called as the kernel.
+        called: the kernel, or the NumPy function that it only passes its arguments to.
         inputs: the names of all array parameters, differentiable or not, in order.
         formulas: the formulas by input name; the node's edges are in this order.
         needs: by input name, the parameters of its formula.
@@ -575,17 +578,17 @@ class Op(Declared, Options):
 
     @cached_property
     def statics(self) -> list[str]:
-        """Names of the parameters that are no inputs."""
+        """The names of the parameters that are not inputs."""
         return [n for n in self.arguments if n not in self.inputs]
 
     @cached_property
     def variadic(self) -> str | None:
-        """The name of the input that is a sequence of arrays, if there is one."""
+        """The name of the input that is a sequence of arrays; None if there is none."""
         return next((n for n in self.inputs if self.arguments[n].annotation == Arrays), None)
 
     @property
     def optional(self) -> set[str]:
-        """Names of inputs that may be None."""
+        """The names of inputs that may be None."""
         return {n for n in self.inputs if self.arguments[n].annotation == OPTIONAL}
 
     @property
@@ -595,7 +598,7 @@ class Op(Declared, Options):
 
     @property
     def keeps_values(self) -> bool:
-        """Whether a node has values to free."""
+        """Whether a node saves values that a backward pass frees."""
         return any(self.is_freed(name, kind) for name, kind in self.recipe)
 
     def is_freed(self, name: str, kind: str | None) -> bool:
@@ -605,7 +608,7 @@ class Op(Declared, Options):
 
     @property
     def known_as(self) -> str:
-        """The name that users know; a hidden operation takes it from its node's class."""
+        """The name that users see; that of a hidden operation comes from its node's class."""
         if self.public:
             return self.name
         plain = self.node_name.rpartition("::")[2].rpartition("Backward")[0]
@@ -626,7 +629,7 @@ class Op(Declared, Options):
         return sorted(recipe.items(), key=lambda kept: (kept[1] in RESULTS, saved_name(*kept)))
 
     def _kind_of(self, name: str) -> str:
-        """The kind of value that a parameter of a formula names."""
+        """The kind of the value that a formula's parameter names."""
         if name == "out" or name in self.results:
             return "out"
         if name in self.inputs:
@@ -641,11 +644,11 @@ class Op(Declared, Options):
         raise TypeError(f"op {self.name}: a formula asks for '{name}', which it has not")
 
     def number_of(self, name: str) -> int:
-        """Which of the outputs goes by this name."""
+        """The number of the output with this name."""
         return self.results.index(name) if self.results else 0
 
     def saved_value(self, node: OpNode, name: str) -> Any:
-        """What the node keeps under ``name``, its own or PyTorch's."""
+        """The saved value of a node with the name ``name``, ours or PyTorch's."""
         for position, (kept, kind) in enumerate(self.recipe):
             if name in (kept, saved_name(kept, kind)):
                 value = opened(node)[position]
@@ -660,7 +663,7 @@ class Op(Declared, Options):
 
 
 def saved_name(name: str, kind: str) -> str:
-    """PyTorch's name, after `_saved_`, of the value that formulas call ``name``."""
+    """PyTorch's name, without `_saved_`, of the value that formulas call ``name``."""
     if kind in SIZES:
         of = name.removesuffix(f"_{kind}")
         return f"{SAVED_AS.get(of, of)}_{SIZES[kind]}"
@@ -668,7 +671,7 @@ def saved_name(name: str, kind: str) -> str:
 
 
 def default_node_name(name: str) -> str:
-    """`log_softmax` -> `LogSoftmaxBackward0`."""
+    """The default name of a node's class: `LogSoftmaxBackward0` for `log_softmax`."""
     return "".join(part.title() for part in name.strip("_").split("_")) + "Backward0"
 
 
@@ -676,7 +679,7 @@ def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare the decorated kernel as an operation.
 
     Args:
-        declared: a formula per differentiable input, by its name; and `Options`.
+        declared: by the name of each differentiable input, its formula; and `Options`.
     """
     formulas = {n: f for n, f in declared.items() if callable(f) and n not in OPTIONS}
     options = {n: v for n, v in declared.items() if n not in formulas}
@@ -691,7 +694,7 @@ def op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def hidden_op(**declared: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`op` for an internal operation: neither a method nor exported."""
+    """Declare the decorated kernel as an internal operation, neither a method nor exported."""
     return op(method=False, public=False, **declared)
 
 
@@ -707,8 +710,8 @@ def method(function: Any = None, *, public: bool = True, name: str | None = None
     """Register a function composed of operations as a Tensor method and an export.
 
     Args:
-        public: False for a method only.
-        name: the method's name, if it is not the function's.
+        public: whether the function is exported, in addition to the method.
+        name: the method's name; default: the function's.
     """
 
     def register(f: Any) -> Any:
@@ -732,7 +735,7 @@ def public(function: F) -> F:
 
 
 def build(o: Op) -> Callable[..., Any]:
-    """Make the op's functions, and register the exports, methods and operators among them."""
+    """Make and register the op's functions, methods and operators; returns the function."""
     OPS[o.name] = o
     namespace = o.namespace = GLOBALS.copy()
     namespace["__name__"], namespace["this_op"] = o.kernel.__module__, o
@@ -793,15 +796,15 @@ def make_node_class(o: Op) -> None:
 
 
 def without_derivative(node: OpNode, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-    """The `apply` of an in-place node whose operation has no derivative in place: an error."""
+    """Raise the error of an in-place node whose operation has no derivative in place."""
     name = node.op.name
-    if node._name == node.op.node_name:  # nor out of place
+    if node._name == node.op.node_name:  # it has no derivative out of place, either
         raise RuntimeError(f"derivative for aten::{name}_ is not implemented")
     raise NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
 
 
 def node_class(name: str, base: type, **attributes: Any) -> Any:
-    """A class of nodes that goes by PyTorch's ``name``."""
+    """A class of nodes with PyTorch's ``name``."""
     plain = name.rpartition("::")[2]
     return type(plain, (base,), {"_name": name, "__module__": "nanotorch.autograd", **attributes})
 
@@ -829,12 +832,12 @@ def lazy_function(o: Declared, name: str) -> Any:
 
 
 def compile_and_call(*args: Any, which: tuple[Declared, str], **named: Any) -> Any:
-    """The code of every generated function until its first call, which compiles the function."""
+    """Compile the function and call it: the code of every generated function at its first call."""
     return compile_function(*which)(*args, **named)
 
 
 def compile_function(o: Declared, name: str) -> Any:
-    """Compile a function of an op; tracebacks and debuggers find its lines."""
+    """Compile a function of an op, with lines for tracebacks; returns the function."""
     plain, source = name.removeprefix(METHOD), o.source(name)
     filename = f"<nanotorch op {o.name}: {name}>"
     held: dict[str, Any] = {}
@@ -859,7 +862,7 @@ COMMUTATIVE = ("add", "mul", "and", "or", "xor")
 
 
 def install_operators(o: Op, function: Any) -> None:
-    """`__add__`, `__radd__`, `__iadd__` and the like."""
+    """Set the operators of an op on `Tensor`: `__add__`, `__radd__`, `__iadd__` and the like."""
     if len(o.inputs) == 1:
         setattr(Tensor, f"__{o.dunder}__", function)
         return

@@ -1,4 +1,4 @@
-"""The source of an operation's functions, put together from its declaration."""
+"""The source of an operation's functions, generated from its declaration."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,19 +11,19 @@ from nanotorch._core.batched import Rule
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.tensor import Tensor
 
-Op = Any  # that of the module `op`, which imports this one
+Op = Any  # the class of the module `op`, which imports this one
 
-# What a declaration may say about an operation beside its formulas.
+# The options of a declaration, in addition to its formulas.
 
 
 class Options:
     """The options of `op`, with their defaults.
 
     Attributes:
-        node: the node's class name, where PyTorch's does not follow from the function's name.
+        node: the node's class name, if PyTorch's does not follow from the function's name.
         method, public: whether it is a method of Tensor, and exported by the package.
         inplace: whether there is an in-place form, the method `name_`.
-        inplace_node: the class name of its node, where PyTorch has no derivative for this form.
+        inplace_node: the class name of its node, if PyTorch has no derivative for this form.
         overlap: for the in-place form: whether another operand may share the tensor's memory. None
             allows it only if both tensors have exactly the same elements.
         expanded: for the in-place form, if several elements of the tensor share memory: None raises
@@ -41,8 +41,8 @@ class Options:
         fields: names of the outputs. They are returned as a named tuple.
         results: names of the outputs, if several have a gradient. `g` is then a tuple of their
             gradients, None where none arrived.
-        visible_outputs: how many gradients of outputs a node's hooks get; 0 for one each. If this
-            exceeds the number of outputs, None stands for the missing ones.
+        visible_outputs: the number of output gradients that a node's hooks get; 0 for one each. If
+            this exceeds the number of outputs, the rest are None.
         joint: one formula, given for every input, returns the gradients of all inputs.
         cast: "promote" brings several inputs to their common dtype and accepts Python numbers;
             "float" also turns integers to the default floating-point dtype.
@@ -50,12 +50,12 @@ class Options:
         one_step: formulas do at most one operation, so they get half precision as it is.
         arithmetic: kernel and formulas use only operators: they get NumPy's numbers for 0-d arrays,
             which is faster.
-        unrounded: names of operands that, if they are Python numbers or 0-d, keep single precision
-            beside half precision.
-        refuse_bool: the error for a bool tensor beside an operand of another dtype.
-        unfold: for an operation that stands for several of PyTorch's: turns its node into theirs
-            when the node materializes. Their sequence numbers are less than one below the node's
-            own. The formulas of such an operation get arrays only.
+        unrounded: names of operands that keep single precision next to half precision, if they are
+            Python numbers or 0-d.
+        refuse_bool: the error for a bool tensor with an operand of another dtype.
+        unfold: for an operation that combines several of PyTorch's: turns its node into theirs when
+            the node materializes. Their sequence numbers are less than one below the node's own.
+            The formulas of such an operation get only arrays.
         batch: how `vmap` runs the operation for all samples at once, if the other options do not
             determine it.
     """
@@ -98,7 +98,7 @@ OPTIONS = Options.__annotations__.keys()
 # PyTorch still accepts this order: a number, or a 0-d tensor, precedes the tensor that it scales.
 
 
-# By function, the arguments that scale tensors.
+# The arguments that scale tensors, by function.
 SCALES = {
     **dict.fromkeys(("add", "sub"), ("alpha",)),
     **dict.fromkeys(("addcdiv", "addcmul"), ("value",)),
@@ -120,14 +120,14 @@ def deprecated_order(
     method: bool,
     out: bool = False,
 ) -> dict[str, Any]:
-    """The arguments, by name, of a call in the former order.
+    """The arguments, by name, of a call in the former order of arguments.
 
     Only the first such call in a process warns.
 
     Args:
-        tensors: names of the tensor arguments, the first of which is a method's ``self``.
-        values: the values that the call gave by place.
-        scaled: whether the call also gave a number by name.
+        tensors: the names of the tensor arguments; the first is the ``self`` of a method.
+        values: the positional arguments of the call.
+        scaled: whether the call also has a number by name.
         out: whether the function has the argument ``out``.
 
     Raises:
@@ -167,7 +167,7 @@ def deprecated_order(
 
 
 def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
-    """Unpack one saved value of a materialized node, if its memory is at the saved version."""
+    """The lines that check the version of a materialized node's saved value and unpack it."""
     if kind == "out":
         lines = [f"{name} = unpack_out({name}, node, {graph}, {o.number_of(name)})"]
     else:
@@ -177,7 +177,7 @@ def unpack(o: Op, name: str, kind: str, *, graph: bool) -> list[str]:
 
 
 def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
-    """`unpack` for a `Recorded`, which saves the version after its value, not in a pair with it."""
+    """The lines of `unpack` for a `Recorded`, which saves a value and its version as two items."""
     if kind == "out":
         lines = [f"if c_{name}[0] != v_{name}: raise Unusual"]
     else:
@@ -193,10 +193,10 @@ def unpack_recorded(o: Op, name: str, kind: str, *, careful: bool) -> list[str]:
 
 
 def restore_form(o: Op, name: str, kind: str, *, graph: bool, careful: bool = True) -> list[str]:
-    """Bring a saved value to the form that the kernel got.
+    """The lines that bring a saved value to the form that the kernel got.
 
     Args:
-        careful: also to its dtype.
+        careful: whether to bring it also to the kernel's dtype.
     """
     lines = []
     if not graph and kind != "aux" and o.arithmetic:
@@ -214,15 +214,15 @@ def restore_form(o: Op, name: str, kind: str, *, graph: bool, careful: bool = Tr
 
 
 def has_careful(o: Op) -> bool:
-    """Whether the op also has `careful_back`, for operands of different dtypes or of half."""
+    """Whether the op also has `careful_back`, for different dtypes or half precision."""
     return o.cast is not None and len(o.inputs) > 1
 
 
 def unpack_lines(o: Op, *, graph: bool, careful: bool = True, recorded: bool = False) -> list[str]:
-    """Unpack the saved values of a node.
+    """The lines that unpack the saved values of a node.
 
     Args:
-        recorded: whether it is a `Recorded`.
+        recorded: whether the node is a `Recorded`.
     """
     lines = []
     if o.recipe and recorded:
@@ -266,12 +266,12 @@ RECORDED_AS = {"input": ("", "v_"), "aux": ("", "v_"), "out": ("", "c_", "v_")}
 
 
 def saved_items(name: str, kind: str) -> list[str]:
-    """The names of what a `Recorded` saves of one value."""
+    """The names of the items that a `Recorded` saves for one value."""
     return [prefix + name for prefix in RECORDED_AS.get(kind, ("",))]
 
 
 def users_of(o: Op, name: str) -> list[str]:
-    """The inputs whose formulas need a value."""
+    """The names of the inputs whose formulas need a value."""
     return [n for n, needs in o.needs.items() if name in needs]
 
 
@@ -294,11 +294,11 @@ def apply(o: Op, *, graph: bool) -> str:
 
 
 def back(o: Op, called: str) -> str:
-    """The source of `Recorded._back`: run the formulas and send the gradients along the edges.
+    """The source of `Recorded._back`, which runs the formulas and sends gradients along edges.
 
-    The function adds gradients up in `waiting`. It pushes the nodes that they reach on the heap
-    `todo`, except one, which it returns: this saves a push and a pop. `watched` gets the nodes and
-    leaves that need `Sweep`. See `quick_sweep`.
+    The function adds the gradients up in `waiting`. It pushes the nodes that they reach onto the
+    heap `todo`, except one, which it returns: this saves a push and a pop. It appends nodes and
+    leaves that need `Sweep` to `watched`. See `quick_sweep`.
     """
     call, several = formula_calls(o), len(o.formulas) > 1
     edges = "edges" if o.variadic else f"{', '.join('e_' + n for n in call)},"
@@ -364,11 +364,11 @@ def function_of(head: str, lines: Sequence[str]) -> str:
     return f"def {head}:\n" + "".join(f"    {line}\n" for line in lines)
 
 
-# The source that takes arrays out of an operation's operands.
+# The source that reads the arrays of an operation's operands.
 
 
 def call_arguments(o: Op, inputs: str) -> list[str]:
-    """Arguments of the kernel: inputs by the given pattern, static ones by their names."""
+    """The arguments of a kernel's call: inputs by the pattern ``inputs``, statics by name."""
     parts = []
     for name, a in o.arguments.items():
         value = inputs.format(name) if name in o.inputs else name
@@ -377,7 +377,7 @@ def call_arguments(o: Op, inputs: str) -> list[str]:
 
 
 def bare_arrays(o: Op, several: bool) -> list[str]:
-    """The first branch, for calls by formulas with bare arrays; tensors pass one comparison."""
+    """The lines of the first branch, for bare arrays; a call with tensors costs one comparison."""
     first, *rest = o.inputs
     call = in_kernel = ", ".join(call_arguments(o, "{}"))
     if o.dims:
@@ -395,22 +395,22 @@ def bare_arrays(o: Op, several: bool) -> list[str]:
 
 
 def tensors_only(o: Op) -> list[str]:
-    """Refuse Python numbers where PyTorch does."""
+    """The lines that refuse Python numbers as operands, if PyTorch does."""
     if o.numbers or not o.cast:
         return []
     return [tensor_only(n) for n in o.inputs]
 
 
 def tensor_only(name: str) -> str:
-    """Refuse a Python number as this operand."""
+    """The line that refuses a Python number as this operand."""
     return f"if not isinstance({name}, (Tensor, ndarray)): raise not_a_tensor({name}, {name!r})"
 
 
 def take_arrays(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
-    """Take the arrays out of the inputs and bring them to one dtype.
+    """The lines that read the arrays of the inputs and bring them to one dtype.
 
     Returns:
-        the lines that come first, and the lines inside the `try` around the kernel.
+        The lines before the `try` around the kernel, and the lines inside it.
     """
     inputs = o.inputs
     if o.variadic:
@@ -466,7 +466,7 @@ def take_arrays(o: Op, inplace: bool) -> tuple[list[str], list[str]]:
     return [], take
 
 
-# The source of an operation's functions, put together from its declaration.
+# The source of an operation's functions, generated from its declaration.
 #
 # The source of `mul`, in short:
 #
@@ -516,7 +516,7 @@ def source(o: Op, called: str) -> str:
 
 
 def with_more_arguments(o: Any, called: str, source: str) -> str:
-    """The operation with `out`, further names of its arguments, and their former order."""
+    """The source with `out`, further names of arguments, and their former order, if it has them."""
     method = called.startswith(METHOD)
     out = o.out is not None and not method
     renamed = argument_aliases(list(o.arguments)[method:]) if method or o.public or o.out else {}
@@ -550,7 +550,7 @@ def with_more_arguments(o: Any, called: str, source: str) -> str:
 
 
 def operator(o: Op, name: str) -> str:
-    """The operator form, for `a + b`: returns `NotImplemented` for an object that is no operand."""
+    """The source of the operator form, for `a + b`; other objects give `NotImplemented`."""
     a, b = o.inputs
     lines = function(o, inplace=False)
     own, other = (b, a) if name == f"__r{o.dunder}__" else (a, b)
@@ -562,8 +562,8 @@ def operator(o: Op, name: str) -> str:
 
 
 def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
-    """The function, with a fallback: under `vmap` an operand has no values of its own, the body
-    raises `NoValues`, and `in_batch` runs the operation for all samples at once."""
+    """The source of the function, with a fallback for `vmap`: there the body raises `NoValues`, and
+    `in_batch` runs the operation for all samples at once."""
     head, *body = lines
     return "\n".join(
         [
@@ -578,7 +578,7 @@ def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
 
 
 def function(o: Op, *, inplace: bool) -> list[str]:
-    """The operation as users call it, line by line."""
+    """The lines of the operation as users call it."""
     lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
     if o.formulas:
         lines.append("    recording = mode.enabled")
@@ -596,7 +596,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
             f"        return bare(this_op, {call})",
         ]
     else:
-        if not o.unfold:  # nobody calls such an operation with arrays
+        if not o.unfold:  # such an operation is never called with bare arrays
             lines += bare_arrays(o, several)
         lines += ["    " + line for line in tensors_only(o)]
     if o.check:
@@ -625,7 +625,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
 
 
 def signature(o: Any) -> str:
-    """The kernel's parameters, with their defaults by name."""
+    """The source of the kernel's parameters, with the names of their defaults."""
     parts = []
     keyword = False
     for name, a in o.arguments.items():
@@ -637,7 +637,7 @@ def signature(o: Any) -> str:
 
 
 def call_kernel(o: Op, inplace: bool) -> list[str]:
-    """Take the arrays out of the inputs, bring them to one dtype, call the kernel."""
+    """The lines that read the arrays of the inputs, bring them to one dtype and call the kernel."""
     lines, take = take_arrays(o, inplace)
     kernel = [f"r = kernel({', '.join(call_arguments(o, 'a_{}'))})"]
     if o.arithmetic:
@@ -676,7 +676,7 @@ def call_kernel(o: Op, inplace: bool) -> list[str]:
 
 
 def wrap_outputs(o: Op) -> list[str]:
-    """Wrap what the kernel returned."""
+    """The lines that wrap the kernel's results."""
     if o.results:
         return ["out = tuple([wrap(part) for part in r])"]
     if o.multi:
@@ -698,12 +698,12 @@ def wrap_outputs(o: Op) -> list[str]:
 
 
 def if_given(o: Op, name: str, otherwise: str) -> str:
-    """The beginning of an expression of an input that may be None."""
+    """The beginning of an expression of an input: a test for None, if it may be None."""
     return f"{otherwise} if {name} is None else " if name in o.optional else ""
 
 
 def before_write(o: Op) -> list[str]:
-    """The lines before an in-place write: keep the former history, copy an input to be saved."""
+    """The lines before an in-place write, which keep the former history and copy saved inputs."""
     lines = []
     if o.formulas:
         lines.append("if recording:")
@@ -753,7 +753,7 @@ COPIES = ("clone", "to_copy")  # operations that are recorded even for inference
 
 
 def record(o: Op, *, inplace: bool) -> list[str]:
-    """Make the node, if some input requires grad."""
+    """The lines that make the node if an input requires grad."""
     names = list(o.formulas)
     back = "plain_back if alike else careful_back" if has_careful(o) else "plain_back"
     if inplace:
@@ -817,12 +817,12 @@ def record(o: Op, *, inplace: bool) -> list[str]:
 
 
 def leads_somewhere(name: str) -> str:
-    """Whether the history of an input leads somewhere."""
+    """The source of a test whether the history of an input leads somewhere."""
     return f"(e_{name} is not None and e_{name} is not CUT_OFF)"
 
 
 def attach(o: Op, *, inplace: bool) -> list[str]:
-    """Give the outputs their history."""
+    """The lines that give the outputs their history."""
     if inplace:
         return ["rebase(input, node)"]
     if o.multi or o.results:
@@ -833,7 +833,7 @@ def attach(o: Op, *, inplace: bool) -> list[str]:
 
 
 def save(o: Op, *, inplace: bool) -> list[str]:
-    """Save the values that formulas need; None for a value whose formulas will not run."""
+    """The lines that save the values for formulas; None for a value whose formulas will not run."""
     lines, saved = [], []
     for name, kind in o.recipe:
         if kind == "static":

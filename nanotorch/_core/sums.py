@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# `np.where` without branches. With an irregular mask, the branches take most of NumPy's time.
+# `np.where` without branches. With an irregular mask, NumPy spends most of its time on branches.
 
 
 BITS = {n: np.dtype(f"int{8 * n}") for n in (2, 4, 8)}  # integers of the sizes of floats
@@ -14,8 +14,8 @@ SMALL = 4096  # elements; for fewer, `np.where` is faster than several passes
 
 
 def select(mask: Any, a: Any, b: Any) -> Any:
-    """``a`` where ``mask`` is true and ``b`` elsewhere, bit by bit; either may be one number."""
-    # Steps that are traced, which `type` alone sees, have arrays of another class.
+    """``a`` where ``mask`` is true and ``b`` elsewhere, bit by bit; one of them may be a number."""
+    # In a step that `nanotorch.compile` traces, arrays have another class.
     if mask.__class__ is not np.ndarray or mask.size < SMALL:
         return np.where(mask, a, b)
     if isinstance(a, (int, float)):
@@ -34,7 +34,7 @@ def select(mask: Any, a: Any, b: Any) -> Any:
 
 
 def can_select_bits(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
-    """Whether the two are of one dtype of two or four bytes, and need no broadcasting."""
+    """Whether both have one dtype, of two or four bytes, and are 0-d or have ``shape``."""
     kind = a.dtype
     return (
         kind == b.dtype
@@ -45,8 +45,8 @@ def can_select_bits(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
 
 # Sums of floating-point numbers: as fast as products with ones, as exact as sums in pairs.
 #
-# NumPy adds the numbers of one long row in pairs, but adds many rows one after the other. Then the
-# rounding error grows with the number of rows. Here a product with ones adds up to `BLOCK` rows, or
+# NumPy adds the numbers of one long row in pairs, but adds many rows in order. Then the rounding
+# error grows with the number of rows. Here a product with ones adds up to `BLOCK` rows, or
 # up to `LONG` numbers of one row, and longer sums add these partial sums. Half precision is added
 # in single precision.
 
@@ -55,8 +55,8 @@ Array = np.ndarray
 add_all: Any = np.add.reduce
 HALF, SINGLE, DOUBLE = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 OF_BLAS = frozenset((SINGLE, DOUBLE))
-FEW = 32  # the most numbers that may be added one after the other
-HEIGHT = 64  # the rows that one product adds; BLAS may add some columns one after the other
+FEW = 32  # the most numbers that may be added in order, not in pairs
+HEIGHT = 64  # the rows that one product adds; BLAS may add some columns in order
 BLOCK = 256  # the rows that one product adds if it uses all lanes of the vector registers
 CACHE = 1 << 24  # bytes
 LONG = 1024  # the numbers that one inner product adds, in the lanes of several registers
@@ -83,7 +83,7 @@ def sum_whole(values: Array) -> Array:
 
 
 def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array:
-    """The sum along dimensions, none of which is named twice."""
+    """The sum along ``dims``, distinct dimensions that are not negative."""
     if values.ndim == 2 and len(dims) == 1:
         if dims[0]:
             total = sum_columns(values)
@@ -112,7 +112,7 @@ def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array
 
 
 def sum_groups(values: Array, dims: Sequence[int], count: int) -> Array:
-    """`sum_over` for values that lie in memory in order; the dimensions are kept.
+    """The sum along ``dims``, which are kept, of values that are contiguous.
 
     Args:
         count: the number of elements in each sum.
@@ -145,7 +145,7 @@ def sum_groups(values: Array, dims: Sequence[int], count: int) -> Array:
 
 
 def sum_rows(matrix: Array) -> Array:
-    """The sum of the rows of a matrix: the same bits however it lies in memory."""
+    """The sum of the rows of a matrix; its bits do not depend on the strides."""
     rows, columns = matrix.shape
     kind = matrix.dtype
     if kind.itemsize == 2:
@@ -168,12 +168,12 @@ def sum_rows(matrix: Array) -> Array:
 
 @functools.lru_cache(1024)
 def height_of(rows: int) -> int:
-    """Up to `HEIGHT`: the number of parts of equal size that leaves the fewest rows over."""
+    """The number of equal parts, up to `HEIGHT`, that leaves the fewest rows over."""
     return max(range(HEIGHT // 2, HEIGHT + 1), key=lambda height: (-(rows % height), height))
 
 
 def sum_middle(stack: Array) -> Array:
-    """The sum of the rows of each matrix of a stack that lies in memory in its order."""
+    """The sum of the rows of each matrix of a contiguous stack."""
     count, rows, columns = stack.shape
     if rows <= FEW:
         return add_all(stack, 1)
@@ -189,13 +189,13 @@ def sum_middle(stack: Array) -> Array:
 
 
 def sum_columns(matrix: Array) -> Array:
-    """The sum of the columns of a matrix: the same bits however it lies in memory."""
+    """The sum of the columns of a matrix; its bits do not depend on the strides."""
     rows, columns = matrix.shape
     kind = matrix.dtype
     if kind.itemsize == 2:
         return sum_columns(matrix.astype(SINGLE)).astype(kind)
     matrix = np.ascontiguousarray(matrix)
-    # Beyond a cache's size the sums of parts cost more than an inner product in one go.
+    # Beyond the size of a cache, sums of parts cost more than a single inner product.
     while columns > BLOCK and matrix.nbytes <= CACHE and (length := length_of(columns)):
         parts = matrix.reshape(-1, length).dot(ones(length, kind))
         columns //= length
@@ -212,7 +212,7 @@ def length_of(columns: int) -> int:
 
 
 def inner_products(a: Array, b: Array) -> Array:
-    """Along the last dimension."""
+    """The inner products of ``a`` and ``b`` along the last dimension."""
     length = a.shape[-1]
     if length <= LONG:
         products: Array = np.vecdot(a, b)
@@ -252,8 +252,8 @@ def sum_of_squares(values: Array) -> Array:
 
 
 def maximum_along(values: Array, dim: int) -> Array:
-    """The greatest along a dimension, which is kept."""
+    """The maximum along ``dim``, which is kept."""
     if values.ndim == 2 and dim == 1 and values.shape[1] < 64:
-        # Along short rows NumPy goes number by number; over rows it takes many at once.
+        # Along short rows, NumPy compares single numbers; across rows, it compares many at once.
         return np.maximum.reduce(values.T.copy(), 0, initial=-np.inf)[:, None]
     return np.maximum.reduce(values, dim, keepdims=True, initial=-np.inf)

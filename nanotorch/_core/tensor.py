@@ -67,26 +67,26 @@ keep_freed_memory()  # every step makes and frees large results
 class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     """An n-dimensional array whose operations can be recorded for differentiation.
 
-    Made by `tensor`, `zeros`, `randn`, ...; `Tensor(*sizes)` gives one of the default dtype with
-    arbitrary values and `Tensor(sequence)` one of that sequence's values.
+    `tensor`, `zeros`, `randn` and others make tensors. `Tensor(*sizes)` has the default dtype and
+    arbitrary values; `Tensor(sequence)` has the values of the sequence.
     """
 
     _shown = "torch.Tensor"
     # Class attributes are the defaults: a new tensor sets only what differs.
     _array: np.ndarray  # the values; an ndarray always, for 0-d tensors too
-    # The version cell: how often this memory was written to, and which operation wrote last, where.
+    # The version cell: the number of writes to this memory, and the name and site of the last one.
     # All views of the memory have one cell, made at the first view, save or write.
     _writes: list[Any] | None = None
-    _history: Any = None  # where it comes from; see `LEAF`
+    _history: Any = None  # the tensor's origin; see `LEAF`
     _view: View | None = None
     _grad: "Tensor | None" = None
-    _past: tuple[tuple[np.ndarray, Step], ...] = ()  # former arrays, before each `t_` and the like
+    _past: tuple[tuple[np.ndarray, Step], ...] = ()  # the arrays before each `t_` and the like
     _accumulator_ref: "weakref.ref[AccumulateGrad] | None" = None
     _leaf_hooks: HookDict | None = None
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad = False
-    _is_number = False  # stands for a Python number among the operands of an operation
-    __array_priority__ = 1000  # NumPy's functions of arrays and tensors give tensors
+    _is_number = False  # whether it replaces a Python number among an operation's operands
+    __array_priority__ = 1000  # NumPy's functions of arrays and tensors return tensors
 
     if TYPE_CHECKING:
 
@@ -101,27 +101,27 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function with tensors of this class; by default its results are of the class."""
+        """Call a function with tensors of this class; by default its results have this class."""
         overrides = importlib.import_module("nanotorch.overrides")
         return overrides.default(cls, func, types, args, kwargs)
 
     def as_subclass(self, cls: Any) -> Any:
-        """A tensor of a subclass, a view of this one."""
+        """A view of this tensor that is an instance of ``cls``, a subclass of `Tensor`."""
         return importlib.import_module("nanotorch.overrides").as_subclass(self, cls)
 
     @staticmethod
     def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> Any:
-        """A leaf of a subclass on the memory of a tensor."""
+        """A leaf of the subclass ``cls`` on the memory of ``data``."""
         overrides = importlib.import_module("nanotorch.overrides")
         return overrides.make_subclass(cls, data, require_grad)
 
     # Other processes
 
     def share_memory_(self) -> "Tensor":
-        """Move the values to memory that processes share; returns the tensor.
+        """Move the values to shared memory; returns the tensor.
 
-        Other processes see the writes of one: processes forked later, and processes that get the
-        tensor as an argument or through a queue of `torch.multiprocessing`.
+        Processes that are forked later, or that get the tensor as an argument or through a queue of
+        `torch.multiprocessing`, see each other's writes.
 
         Raises:
             RuntimeError: if another tensor has the same memory: it would stay in the old memory.
@@ -136,7 +136,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return sharing.share(self)
 
     def is_shared(self) -> bool:
-        """Whether the values lie in memory that processes share."""
+        """Whether the values are in memory that processes share."""
         sharing = importlib.import_module("nanotorch.multiprocessing")
         return sharing.memory_of(self._array) is not None
 
@@ -163,19 +163,23 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         self._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
-        """Set whether operations on this tensor are recorded; returns it.
+        """Set whether operations on this tensor are recorded; returns the tensor.
+
+        Args:
+            requires_grad: whether to record them.
 
         Raises:
-            RuntimeError: for a dtype that is not floating-point, for an inference tensor outside
-                inference mode, when turning it off for a tensor that an operation made, or inside
-                of a function that `torch.func` transforms.
+            RuntimeError: for a dtype that is not floating-point; for an inference tensor outside
+                inference mode; for False on a tensor that a recorded operation made; inside a
+                function that `torch.func` transforms.
+            TypeError: if ``requires_grad`` is not a bool.
         """
         require_bool(requires_grad, ("requires_grad_", "requires_grad", 1))
         refuse_inside(REQUIRES_GRAD)
         return self._set_requires_grad(requires_grad)
 
     def _set_requires_grad(self, requires_grad: bool = True) -> "Tensor":
-        """`requires_grad_`, also inside of a function that is being transformed."""
+        """Do the work of `requires_grad_`, also inside a function that is being transformed."""
         if requires_grad and self._array.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and mode.enabled is not None and self.is_inference():
@@ -187,7 +191,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return self
 
     def _set_flag(self, requires_grad: bool) -> None:
-        """Let a leaf require grad or not."""
+        """Set whether a leaf requires grad, without checks."""
         self._come_from(LEAF if requires_grad else None)
 
     def _come_from(self, history: Any) -> None:
@@ -203,8 +207,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             self._history = history
 
     def _is_watched(self) -> bool:
-        """Whether an ordinary pass cannot serve this leaf: it has hooks, was made in inference
-        mode, or has an accumulator with its former shape."""
+        """Whether `quick_sweep` cannot handle this leaf: it has hooks, is an inference tensor, or
+        has an accumulator with its former shape."""
         node: Any = None if self._accumulator_ref is None else self._accumulator_ref()
         if node is not None and node._outputs[0][0] != self._array.shape:
             return True
@@ -213,7 +217,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @property
     def _edge(self) -> Edge | None:
-        """The edge to the node that made this tensor; may be out of date for a view."""
+        """The edge to the node that made this tensor; for a view, it may be out of date."""
         history = self._history if self._view is None else self._view.history
         return None if history is None or history is LEAF or history is ASK else edge_to(history)
 
@@ -238,7 +242,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @property
     def output_nr(self) -> int:
-        """Which output of `grad_fn` this tensor is."""
+        """The number of this tensor among the outputs of `grad_fn`; 0 for a leaf."""
         edge = self._edge
         return 0 if edge is None else edge[1]
 
@@ -252,7 +256,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         """The gradient that `backward` has accumulated; None before that.
 
         Warns:
-            UserWarning: on a non-leaf that does not retain its gradient.
+            UserWarning: for a non-leaf that does not retain its gradient.
         """
         if self._grad is None and not self._retains_grad and self._edge is not None:
             warn(NON_LEAF_GRAD)
@@ -296,7 +300,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             )
 
     def _new_accumulator(self) -> AccumulateGrad:
-        """Make this leaf's accumulator, which lives as long as some graph holds it."""
+        """Make this leaf's accumulator, which lives while a graph holds it; returns it."""
         # Read `vars`: a tracer counts a read of the attribute `_array` as a use of the values.
         array, node = vars(self)["_array"], new_node(AccumulateGrad)
         node.variable, node._outputs = self, ((array.shape, array.dtype),)
@@ -330,7 +334,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def _take_data(self, value: "Tensor") -> None:
         """Set ``data``, after `keep_accumulators`."""
         if value._array.dtype != self._array.dtype:
-            self._accumulator_ref = None  # has the former dtype
+            self._accumulator_ref = None  # the accumulator has the former dtype
         self._array = value._array
         if self.is_inference() is not value.is_inference():
             self._cell = grad_mode.InferenceCell(True) if value.is_inference() else [0, None]
@@ -349,9 +353,9 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return out
 
     def detach_(self) -> "Tensor":
-        """Make this tensor a leaf that requires no grad; returns it.
+        """Make this tensor a leaf that does not require grad; returns the tensor.
 
-        It does nothing in inference mode, nor to an inference tensor.
+        This has no effect in inference mode or on an inference tensor.
 
         Raises:
             RuntimeError: for a view.
@@ -394,7 +398,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     # Hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad)`` when the gradient of this tensor is known; its result replaces it.
+        """Call ``hook(grad)`` when the gradient of this tensor has been computed.
+
+        A result of the hook other than None replaces the gradient.
+
+        Returns:
+            A handle whose ``remove()`` removes the hook.
 
         Raises:
             RuntimeError: if the tensor does not require grad.
@@ -406,14 +415,17 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             if self._leaf_hooks is None:
                 self._leaf_hooks = HookDict()
                 self._set_flag(node is not None)
-            if node is None:  # a view cut off from its base: no gradient will come
+            if node is None:  # the view is cut off from its base: no gradient will come
                 return add_hook(self._leaf_hooks, hook)
             node.own_hooks().tensor[0] = self._leaf_hooks  # so that hooks outlive the graph
         by_output = node.own_hooks().tensor
         return add_hook(by_output.setdefault(number, HookDict()), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(tensor)`` whenever `backward` has added to this leaf's gradient.
+        """Call ``hook(tensor)`` each time after `backward` has added to this leaf's gradient.
+
+        Returns:
+            A handle whose ``remove()`` removes the hook.
 
         Raises:
             RuntimeError: if the tensor does not require grad or is not a leaf.
@@ -425,15 +437,16 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError(text)
         if self._post_accumulate_hooks is None:
             self._post_accumulate_hooks = HookDict()
-            if self._view is None:  # a view asks in any case
+            if self._view is None:  # the history of a view is `ASK` in any case
                 self._set_flag(True)
         return add_hook(self._post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this tensor in ``grad``, although it is not a leaf.
+        """Keep the gradient of this non-leaf tensor in ``grad``; no effect on a leaf.
 
         Raises:
-            RuntimeError: if the tensor does not require grad.
+            RuntimeError: if the tensor does not require grad, or inside a function that
+                `torch.func` transforms.
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -447,7 +460,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this non-leaf keeps its gradient."""
+        """Whether this tensor is a non-leaf that keeps its gradient."""
         return self._retains_grad
 
     def __dir__(self) -> list[str]:
@@ -462,7 +475,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         return wrap(array if array.__class__ is np.ndarray else np.asarray(array))
 
     def _alias(self) -> "Tensor":
-        """A stand-in with the same memory and no history."""
+        """A tensor with the same memory and no history."""
         return wrap(self._array)
 
     def _cast(self, kind: np.dtype) -> "Tensor":
@@ -470,13 +483,13 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
 
 def keep_gradient(of: "weakref.ref[Tensor]", g: Tensor) -> None:
-    """Add a gradient to the ``grad`` of a tensor that retains it, if that tensor still lives."""
+    """Add a gradient to the ``grad`` of a tensor that retains it, if the tensor still lives."""
     tensor = of()
     if tensor is not None:
         tensor._grad = g.clone() if tensor._grad is None else tensor._grad + g
 
 
-# Not by `__getattr__`, which would slow down every look at an attribute.
+# `__getattr__` would slow down every access to an attribute.
 for _name in OF_TENSORS:
     setattr(Tensor, _name, OutOfScope("Tensor", _name))
 
@@ -495,13 +508,14 @@ def require_float(array: np.ndarray) -> None:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
 
 
-# How error messages name the type of an object.
+# The name of an object's type in error messages.
 
 
 def typename(obj: Any) -> str:
-    """The name of an object's type (of a class or function, its own) with its module.
+    """The name of an object's type, with its module; of a class or function, its own name.
 
-    A tensor's is made of its dtype, `torch.FloatTensor`; built-in types go without a module.
+    For a tensor, the name follows from its dtype, for example `torch.FloatTensor`. Built-in types
+    have no module in their names.
     """
     if isinstance(obj, Tensor):
         return f"torch.{obj.dtype.char}Tensor"
@@ -512,8 +526,8 @@ def typename(obj: Any) -> str:
 
 
 # Observers of new nodes: `saved_tensors_hooks`, whose functions pack a node's saved values, and
-# anomaly mode. An operation that records a node only checks whether `observers` is empty, so both
-# cost nothing while they are off.
+# anomaly mode. An operation that records a node only checks whether `observers` is empty: so both
+# cost almost nothing while they are off.
 
 
 PACK_WRITES = (
@@ -528,7 +542,7 @@ observers: list[object] = []
 
 @contextmanager
 def observe_every_node() -> Iterator[None]:
-    """In the block, every operation makes a node of its own; no node stands for several."""
+    """Context manager: every operation makes a node of its own; no node combines several."""
     looking = object()
     observers.append(looking)
     try:
@@ -548,11 +562,11 @@ hooks = _Hooks()
 
 
 class Packed(tuple[Any, ...]):
-    """The saved values of a node, some of them as `PackedValue`."""
+    """The saved values of a node, some of which are `PackedValue` objects."""
 
 
 class PackedValue(NamedTuple):
-    """One saved tensor as the user's function packed it, with its place in the graph."""
+    """One saved tensor that the user's function has packed, with its edge in the graph."""
 
     value: Any
     unpack: Callable[[Any], Any]
@@ -562,11 +576,11 @@ class PackedValue(NamedTuple):
 
 
 def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:
-    """Put the saved tensors among ``values`` through the innermost pack function.
+    """The saved ``values`` with their tensors packed by the innermost pack function.
 
     Args:
         kinds: for each value, "out" for an output's array with its version, "input" or "aux" for
-            a tensor with its version, and any other text for a value that is no tensor.
+            a tensor with its version, and any other text for a value that is not a tensor.
         outputs: the tensors of the values of kind "out", in their order.
     """
     packed = list(values)
@@ -580,7 +594,7 @@ def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]
 
 
 def pack(tensor: Tensor, of_output: bool) -> PackedValue:
-    """One tensor, packed.
+    """A tensor packed by the innermost pack function.
 
     Raises:
         RuntimeError: if the function writes to the tensor.
@@ -600,11 +614,11 @@ def pack(tensor: Tensor, of_output: bool) -> PackedValue:
 
 
 def opened(node: Node) -> tuple[Any, ...]:
-    """The saved values of a node as operations save them, packed ones unpacked.
+    """The saved values of a node, unpacked, as operations save them.
 
     Raises:
-        RuntimeError: if they have been freed.
-        TypeError: if an unpack function returns no tensor.
+        RuntimeError: if the values were freed.
+        TypeError: if an unpack function does not return a tensor.
     """
     saved = node._saved
     if isinstance(saved, FreedValues):
@@ -613,7 +627,7 @@ def opened(node: Node) -> tuple[Any, ...]:
 
 
 def unpack(packed: PackedValue) -> tuple[Any, ...]:
-    """A tensor that was packed, as operations save it."""
+    """A packed tensor, unpacked, as operations save it."""
     result = packed.unpack(packed.value)
     if not isinstance(result, Tensor):
         raise TypeError(
