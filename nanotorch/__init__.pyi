@@ -439,7 +439,7 @@ def compile(
     disable: _bool = ...,
     recompile_limit: _int | None = ...,
 ) -> _F:
-    """Capture what a training step does to tensors and replay it, without graph or allocation."""
+    """Capture the NumPy calls of a training step and replay them, without graph or allocation."""
 
 @overload
 def compile(
@@ -454,7 +454,7 @@ def compile(
     disable: _bool = ...,
     recompile_limit: _int | None = ...,
 ) -> Callable[[_F], _F]:
-    """Capture what a training step does to tensors and replay it, without graph or allocation."""
+    """Capture the NumPy calls of a training step and replay them, without graph or allocation."""
 
 complex128: dtype
 complex32: dtype
@@ -602,7 +602,7 @@ def detach(input: Tensor) -> Tensor:
     """`Tensor.detach`: a view of ``input`` without a history."""
 
 def detach_(self: Any) -> Tensor:
-    """Make this tensor a leaf that requires no grad; returns it."""
+    """Make this tensor a leaf that does not require grad; returns the tensor."""
 
 def diag(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:
     """A copy of a diagonal of a matrix; or the matrix with a vector on its diagonal."""
@@ -847,7 +847,7 @@ def get_num_threads() -> _int:
     """The number of threads for matrix products."""
 
 def get_printoptions() -> dict[str, Any]:
-    """The print options, as arguments for `set_printoptions`."""
+    """The print options as a dict of arguments for `set_printoptions`."""
 
 def get_rng_state() -> Tensor:
     """The state of the default generator: a tensor of 5056 bytes."""
@@ -937,7 +937,7 @@ def inverse(input: Tensor, *, out: Any = ...) -> Tensor:
     """Another name of `torch.linalg.inv`."""
 
 def is_anomaly_check_nan_enabled() -> _bool:
-    """Whether anomaly mode, once on, looks for nan and infinity."""
+    """Whether anomaly mode looks for nan and infinity when it is on."""
 
 def is_anomaly_enabled() -> _bool:
     """Whether anomaly mode is on."""
@@ -1424,7 +1424,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 preserve_format: Any
 
 def printoptions(**options: Any) -> Iterator[None]:
-    """Set print options for the extent of a `with` block."""
+    """Context manager: set print options for a `with` block; see `set_printoptions`."""
 
 def prod(
     input: Tensor,
@@ -1713,7 +1713,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """The part of ``input`` at ``index`` along ``dim``; the result lacks this dimension."""
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
-    """`set_detect_anomaly` by another name."""
+    """Call `set_detect_anomaly`."""
 
 def set_default_device(device: Any) -> None:
     """Set the default device, which can only be the CPU, or None for it."""
@@ -1738,7 +1738,7 @@ def set_printoptions(
     profile: str | None = ...,
     sci_mode: _bool | None = ...,
 ) -> None:
-    """Set how tensors are printed; what is not given stays, except `sci_mode`."""
+    """Set how tensors are printed. Options that are left out do not change, except ``sci_mode``."""
 
 def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator to a result of `get_rng_state`."""
@@ -1979,7 +1979,7 @@ def trunc_(input: Tensor) -> Tensor:
     """In-place `trunc`: writes its result into the tensor."""
 
 def typename(obj: Any) -> str:
-    """The name of an object's type (of a class or function, its own) with its module."""
+    """The name of an object's type, with its module; of a class or function, its own name."""
 
 uint16: dtype
 uint32: dtype

@@ -27,7 +27,7 @@ class _Mode(threading.local):
         np.seterr(all="ignore")
 
     def quiet(self) -> None:
-        """Do nothing. The access to this method runs `__init__` in a new thread, which silences NumPy."""
+        """Do nothing: in a new thread, the access to this method silences NumPy by `__init__`."""
 
 
 mode = _Mode()

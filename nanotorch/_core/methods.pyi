@@ -242,7 +242,7 @@ class Methods:
         create_graph: _bool = ...,
         inputs: Tensor | Sequence[Tensor] | None = ...,
     ) -> None:
-        """Add to the leaves' ``grad`` the gradient of this tensor with respect to them."""
+        """Compute the gradient of this tensor and add it to the ``grad`` of the leaves."""
     def baddbmm(
         self,
         batch1: Any,
