@@ -400,7 +400,7 @@ class Sweep:
         add(held, 2 * number, g, owned)
 
     def run(self) -> dict[Edge, Any]:
-        """Run all nodes; return the gradient of each captured edge, None where none arrived."""
+        """Run all nodes; returns the gradient of each captured edge, None if none arrived."""
         graph, freed = self.graph, self.freed
         visit, plain = self.visit, self.needed is None
         if anomaly.enabled:
@@ -565,7 +565,7 @@ current = _Current()
 
 # The backward sweep of an ordinary training step.
 #
-# Without hooks and users' functions, nobody can see when a leaf gets its gradient. So this sweep
+# Without hooks and users' functions, users cannot see when a leaf gets its gradient. So this sweep
 # counts no consumers. The node with the highest sequence number always runs next: its consumers
 # have higher numbers, so they have run. Leaves get their sums at the end. When this sweep meets a
 # hook, a user's function or an error, `Sweep` takes over, in the state that a `Sweep` from the

@@ -181,7 +181,7 @@ materializing = threading.RLock()
 
 
 class Unusual(Exception):  # noqa: N818 - not an error: it selects the other sweep
-    """Raised where `quick_sweep` cannot run a node: `Sweep` runs it, or raises the true error."""
+    """Raised when `quick_sweep` cannot run a node: `Sweep` runs it, or raises the true error."""
 
 
 class NodeHooks:

@@ -46,7 +46,7 @@ def existing_dim(dim: int, ndim: int) -> int:
 
 def strides_of(array: np.ndarray) -> tuple[int, ...]:
     """The strides in elements, with PyTorch's values for dimensions of size 0 or 1."""
-    if not array.size:  # NumPy gives zeros
+    if not array.size:  # NumPy's strides are then zeros
         sizes = [max(n, 1) for n in array.shape]
         return tuple(math.prod(sizes[d + 1 :]) for d in range(array.ndim))
     strides = [s // array.itemsize for s in array.strides]

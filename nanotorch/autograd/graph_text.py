@@ -510,7 +510,7 @@ def named_tensors(params: Any) -> dict[int, tuple[str, Tensor]]:
 
     Args:
         params: a mapping from names to tensors, pairs of both, or a module; None for the variables
-            of the user's frame that asks for the drawing.
+            of the user's frame.
     """
     if params is None:
         return tensors_in(call_site_of(sys._getframe(1))[1])

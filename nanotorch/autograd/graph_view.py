@@ -36,9 +36,9 @@ from nanotorch.autograd.graph_text import (
 
 # The rows of a layered drawing: the row of each item, and the order of the items in a row.
 #
-# The algorithm is that of Sugiyama, Tagawa and Toda. The longest path gives an item's row. Where a
-# link passes a row, a virtual item holds its place. Then sweeps move every item to the median of
-# its neighbours' places in the row before. The order with the fewest crossings is kept.
+# The algorithm is that of Sugiyama, Tagawa and Toda. The longest path determines an item's row. A
+# virtual item holds the place of a link that passes a row. Then sweeps move every item to the
+# median of its neighbours' places in the row before. The order with the fewest crossings is kept.
 
 
 SWEEPS = 24
@@ -128,7 +128,7 @@ class Rows:
         arriving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         leaving: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         for edge in edges:
-            length = 1 if edge.label is None else 2  # a label takes a row of its own
+            length = 1 if edge.label is None else 2  # a label needs a row of its own
             arriving[edge.target].append((edge.source, length))
             leaving[edge.source].append((edge.target, length))
         height = [0] * count

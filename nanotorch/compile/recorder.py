@@ -39,7 +39,7 @@ Array = np.ndarray
 
 
 class Traced(NDArrayOperatorsMixin):
-    """An ndarray whose calls are recorded; `isinstance` takes it for an ndarray."""
+    """An ndarray whose calls are recorded; `isinstance` accepts it as an ndarray."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]

@@ -498,7 +498,7 @@ class Capture:
     def run(self, args: Any, kwargs: Any) -> Any:
         """Run the step under trace; returns its result.
 
-        ``problem`` says why the step cannot be replayed, if it cannot. It has run in any case.
+        If the step cannot be replayed, ``problem`` says why. The step has run in any case.
         """
         self.recorder = Recorder(self.known)
         self.add_slots()
