@@ -1,11 +1,11 @@
-"""The trainer: experiments described by YAML files, or by programs.
+"""The trainer: runs experiments that YAML files or programs describe.
 
     run = train("configs/linear_regression.yaml", "train.epochs=5")
     print(run.history)
     print(run.results["test/r2"], run.directory)
 
-`schema` documents what a file may say and how programs add generators of their own, `components`
-how they add layers, losses, functions and callbacks.
+`schema` documents the keys of a file, and how programs add their own generators; `components`
+documents how they add layers, losses, functions and callbacks.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -29,7 +29,7 @@ if _TYPE_CHECKING:
     from .run import History, RunResult, resume, train
     from .run_directory import CheckpointError
     from .schema import Generator, Made, register_generator
-else:  # imported when they are used: the help of a command waits for none of them
+else:  # imported on first use, so that the help of a command does not wait for them
     __getattr__, __dir__ = _on_demand(__name__, {
         f"{__name__}.components": "register_callback register_function register_layer "
                                   "register_loss",

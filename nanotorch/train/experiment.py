@@ -1,4 +1,4 @@
-"""What the trainer needs of an experiment, how it is recorded, and how it is tried."""
+"""The interface of experiments, the recording of their runs, and trials before a training."""
 
 import copy
 import json
@@ -36,66 +36,66 @@ from .step import TrainingStep
 Graph = tuple[nn.Module, *tuple[torch.Tensor, ...]]
 """A model and its inputs."""
 
-# A run in TensorBoard: everything here is derived from what is recorded elsewhere, or is seen.
+# A run in TensorBoard. Other files record everything that resuming needs.
 
 
 BINS = 60
 MOST_WAITING, LONGEST_WAIT = 200, 2.0
-"""How many points, and for how many seconds, are kept from the file."""
-# What does not tell one run's outcome from another's.
+"""The most points, and the most seconds, before buffered points are written to the file."""
+# Sections that do not affect a run's results.
 NOT_HYPERPARAMETERS = ("log", "checkpoint")
 IN_A_WORD = ("name", "layers", "expression", "formula")
-"""What a section is called by in the table of hyperparameters."""
+"""The keys that name a section in the table of hyperparameters."""
 RESULT = "→ "
-"""What results begin with in that table, so that they come after all settings."""
+"""The prefix of results in that table; it sorts them after all settings."""
 
 
 class TensorBoardEvents:
     """The metrics as curves, with the model's graph, histograms, plots and the configuration.
 
     Args:
-        directory: of the run.
-        resumed_at: the step a resumed run continues from; None for a new one.
+        directory: the run's directory.
+        resumed_at: the step from which a resumed run continues; None for a new run.
     """
 
     def __init__(self, directory: Path, resumed_at: int | None = None) -> None:
         self._directory = directory
         self._resumed_at = resumed_at
         self._waiting: list[tuple[int, float, Mapping[str, float]]] = []
-        """Step, time and values of points that are not in the file yet."""
+        """The step, time and values of points that are not in the file yet."""
 
     @cached_property
     def writer(self) -> SummaryWriter:
-        """What writes the file, which is begun when there is something for it."""
+        """The writer of the file, which is created on the first use."""
         purge = None if self._resumed_at is None else self._resumed_at + 1
         return SummaryWriter(str(self._directory), purge_step=purge)
 
     def naming(self) -> AbstractContextManager[None]:
-        """Let errors of the operating system in the block tell the directory."""
+        """Let operating system errors in the block name the directory."""
         return naming_file(self._directory)
 
     def describe(self, config: str, experiment: "Experiment") -> None:
-        """Add the configuration's text, the charts of several curves, and the model's graph."""
+        """Add the configuration's text, the charts, and the model's graph."""
         self.text("config", config, 0)
         with self.naming():
             charts = {title: ["Multiline", tags] for title, tags in experiment.charts().items()}
             self.writer.add_custom_scalars({"curves": charts})
-            model, *x = experiment.graph()  # are left as they were, and so is what is random
+            model, *x = experiment.graph()  # `trace` changes neither them nor the random state
             self.writer._add_structure(ForwardGraph(model, trace(model, x)))
 
     def text(self, tag: str, text: str, step: int) -> None:
-        """Add a text, shown as it stands."""
+        """Add a text, which is shown verbatim."""
         with self.naming():
             self.writer.add_text(tag, f"```\n{text}\n```", step)
 
     def image(self, tag: str, image: NDArray[np.uint8], step: int) -> None:
-        """Add a picture, shape (height, width, 3)."""
+        """Add a picture of shape (height, width, 3)."""
         with self.naming():
             self.writer.add_image(tag, image, step, dataformats="HWC")
 
     @contextmanager
     def step(self, model: nn.Module) -> Iterator[None]:
-        """Add the graphs of a step, the block, with the time and memory of its operations."""
+        """Trace the step in the block; add its graphs, with each operation's time and memory."""
         with self.naming(), self.writer.trace_step(model):
             yield
 
@@ -103,15 +103,15 @@ class TensorBoardEvents:
         """Add a point to each curve."""
         now = time.time()
         self._waiting.append((step, now, values))
-        # One after the other at once they take a fifth of the time that they take between steps.
+        # Points written together take a fifth of the time of points written between steps.
         if len(self._waiting) >= MOST_WAITING or now > self._waiting[0][1] + LONGEST_WAIT:
             self._write_waiting()
 
     @staticmethod
     def tag(name: str) -> str:
-        """Return the tag of what a curve shows: `validation/loss` stands beside `train/loss`.
+        """Return the tag of a curve; tags of one group, such as `loss/train`, are shown together.
 
-        TensorBoard opens the first groups of tags, in alphabetical order: accuracy and loss, or
+        TensorBoard opens the first groups of tags in alphabetical order: accuracy and loss, or
         the rate and the objective. The first five tags are axes of its parallel coordinates.
         """
         part, _, measure = name.partition("/")
@@ -130,18 +130,18 @@ class TensorBoardEvents:
                     for name, value in values.items()
                     if not name.startswith("final/")
                 ]
-                if points:  # in one event: `add_scalar` for each takes twice as long
+                if points:  # one event for all, as `add_scalar` for each takes twice as long
                     self.writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
         self._waiting.clear()
 
     def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Add the distribution of the finite elements of each tensor, if there are several."""
+        """Add a histogram of the finite elements of each tensor with more than one."""
         with self.naming():
             for tag, tensor in named:
                 values = tensor.detach().numpy()
                 finite = values[np.isfinite(values)]
                 if finite.size > 1:
-                    # TensorBoard shows 30 bins; its usual 1500 would take 30 times as long.
+                    # TensorBoard shows 30 bins; its default of 1500 would take 30 times as long.
                     low, high = float(finite.min()), float(finite.max())
                     margin = 0.0 if low < high else 0.5
                     edges = np.linspace(low - margin, high + margin, BINS + 1)
@@ -152,10 +152,10 @@ class TensorBoardEvents:
     ) -> None:
         """Add the final report, and the run's row in the table of hyperparameters.
 
-        What was measured at the end stands in the row as well: a curve of one point says nothing.
-        The other measures are the last values of the run's curves. What columns there are is left
-        for TensorBoard to find out from all runs: of several descriptions it would take just one,
-        and without any it begins with the columns in which the runs differ.
+        The row also has the final measurements, since a curve of one point would show nothing. Its
+        other measures are the last values of the run's curves. No description of the columns is
+        written: TensorBoard would use that of a single run, but without any it finds the columns
+        of all runs and begins with those in which the runs differ.
         """
         self.text("results", report.text, step)
         groups = experiment.optimizer.param_groups
@@ -168,13 +168,13 @@ class TensorBoardEvents:
                 self.writer._file().add(protos().Event(summary=summary), step)
 
     def flush(self) -> None:
-        """Return when everything is on the disk."""
+        """Write everything to the disk."""
         self._write_waiting()
         with self.naming():
             self.writer.flush()
 
     def close(self) -> None:
-        """Bring everything to the disk."""
+        """Write everything to the disk, and close the files."""
         try:
             self._write_waiting()
         finally:
@@ -184,10 +184,10 @@ class TensorBoardEvents:
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
-    """Yield what a configuration says: its sections in a word each, and settings by dotted names.
+    """Yield the settings of a configuration by dotted names, and a word for each section.
 
-    What all runs have is capitalized, and so comes first: TensorBoard draws parallel coordinates
-    only of runs that have all the columns it shows.
+    Names that all runs have are capitalized, so that they come first: TensorBoard draws parallel
+    coordinates only of runs that have all the columns that it shows.
     """
     for key, value in plain(section).items():
         name = f"{path}{key}"
@@ -213,7 +213,7 @@ def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tu
 
 
 def short_form(component: Component) -> str:
-    """Return a component with what is not its default, as `Linear(16)`."""
+    """Return a component and its arguments other than defaults, such as `Linear(16)`."""
     usual = component.registry.keys(component.name)
     shown = [
         short_form(value) if isinstance(value, Component) else str(value)
@@ -224,15 +224,15 @@ def short_form(component: Component) -> str:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """Return how long each file of events in a directory is."""
+    """Return the size in bytes of each file of events in a directory."""
     return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
 
 
 def truncate_events(directory: Path, sizes: Mapping[str, int]) -> None:
-    """Undo what was added to the files of events since they had the given sizes.
+    """Cut files of events to the given sizes; remove the files without one.
 
-    So no reader sees a step twice, neither one that heeds a file's notice of being a continuation
-    nor one that does not; and what a killed writer left half written is gone.
+    No reader then sees a step twice, even if it ignores that a file continues another. This also
+    removes an incomplete event of a killed writer.
     """
     for path in directory.glob(EVENTS):
         with naming_file(path):
@@ -242,22 +242,22 @@ def truncate_events(directory: Path, sizes: Mapping[str, int]) -> None:
                 os.truncate(path, sizes[path.name])
 
 
-# What a run measures, in its files.
+# The measurements of a run, in its files.
 
 
 ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 class Recorder:
-    """The metrics of a run, and the same for TensorBoard if that is wanted.
+    """Records the metrics of a run in `metrics.jsonl` and, optionally, for TensorBoard.
 
     `metrics.jsonl` has a JSON object per line: the record that everything else is derived from.
-    There are no times in it, so that two runs of the same configuration are equal byte for byte.
+    It has no times, so that two runs of the same configuration are equal byte for byte.
 
     Args:
-        directory: of the run.
+        directory: the run's directory.
         tensorboard: whether to write events.
-        resumed: what `position` returned where a resumed run continues, and the step.
+        resumed: the result of `position` at the checkpoint, and its step; None for a new run.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class Recorder:
         self.events = TensorBoardEvents(directory, step) if tensorboard else None
 
     def begin(self) -> None:
-        """Undo what was written after the checkpoint, as it will be measured again; open files."""
+        """Open the files; remove measurements after the checkpoint, which are taken again."""
         with naming_file(self._path):
             self._file = self._path.open("a", encoding="utf-8")
             if self._position is not None:
@@ -282,9 +282,9 @@ class Recorder:
             truncate_events(self._path.parent, self._position["events"])
 
     def write(self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None) -> None:
-        """Keep what was measured after `step`; only TensorBoard shows what is `passing`.
+        """Record the values measured after `step`; the `passing` ones go only to TensorBoard.
 
-        The line is in the operating system's hands when this returns.
+        The operating system has the line when this returns.
         """
         record = {"step": step, "epoch": epoch, **finite_values(values)}
         with naming_file(self._path):
@@ -294,7 +294,7 @@ class Recorder:
             self.events.write(step, {**values, **passing} if passing else values)
 
     def position(self) -> dict[str, Any]:
-        """Bring everything to the disk; return how long the files are."""
+        """Write everything to the disk; return the sizes of the files in bytes."""
         with naming_file(self._path):
             os.fsync(self._file.fileno())
         if self.events is not None:
@@ -302,7 +302,7 @@ class Recorder:
         return {"metrics": self._path.stat().st_size, "events": sizes(self._path.parent)}
 
     def close(self) -> None:
-        """Bring everything to the disk."""
+        """Write everything to the disk, and close the files."""
         try:
             with naming_file(self._path), self._file:
                 os.fsync(self._file.fileno())
@@ -311,41 +311,41 @@ class Recorder:
                 self.events.close()
 
 
-# What the trainer needs of an experiment.
+# The interface of experiments.
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an experiment found."""
+    """The result of an experiment."""
 
     text: str
-    """For people."""
+    """The results as text for users."""
     results: Mapping[str, float] = field(default_factory=dict)
-    """For programs, as in the metrics."""
+    """The results for programs, by the names of the metrics."""
     loss: float = math.nan
-    """What was minimized, at the end."""
+    """The minimized quantity at the end."""
     warning: str = ""
-    """Why the result is of no use, if it is of none."""
+    """Why the result is useless; "" if it is not."""
 
 
 class Experiment(Task, Protocol):
-    """Base of the tasks for the loop, with what goes before and after the steps."""
+    """Base of the tasks for the loop, with the work before and after the steps."""
 
     steps: int
-    """How many steps there are to take."""
+    """The number of steps in the whole training."""
     blamed: str = "model"
-    """The section of the configuration that says what is computed."""
+    """The section of the configuration that errors of the computation name."""
     optimizer: optim.Optimizer
-    """What takes them."""
+    """The optimizer that the steps use."""
     training_step: TrainingStep
-    """What one of them does."""
+    """The function that takes a step."""
 
     def plain_step(self, batch: Sequence[Any]) -> None:
-        """Take one step as it is written, uncompiled."""
+        """Take one step uncompiled."""
         self.training_step.plain(*batch)
 
     def taken(self, batch: Sequence[Any], usual: bool = True) -> Any:
-        """Return what a step gives, compiled if it is a usual one and nothing watches it."""
+        """Take a step, compiled if it is `usual` and not traced; return its result."""
         if self.trace is None:
             return (self.training_step.call if usual else self.training_step.plain)(*batch)
         watching, self.trace = self.trace(self.graph()[0]), None
@@ -353,80 +353,84 @@ class Experiment(Task, Protocol):
             return self.training_step.plain(*batch)
 
     def endless(self, start: int) -> Iterator[Any]:
-        """Yield what steps are taken with, epoch after epoch, without the first `start`."""
+        """Yield the batches of steps, epoch after epoch, without the first `start`."""
         while True:
             yield from self.batches(start)
             start = 0
 
     def describe(self) -> str:
-        """Return what is about to be done, for people."""
+        """Return a description of the experiment for users."""
 
     def files(self) -> Iterable[Path]:
-        """Return the files whose content the result depends on."""
+        """Return the files on whose content the result depends."""
         return ()
 
     def callbacks(self, recorder: Recorder) -> Sequence[Callback | None]:
-        """Return what measures, records and shows progress; None for what is not wanted."""
+        """Return the callbacks that measure, record and show progress; the loop skips None."""
 
     def graph(self) -> Graph:
-        """Return a model and the inputs that show its graph."""
+        """Return a model and its inputs, to trace its graph."""
 
     @property
     def final_model(self) -> nn.Module:
-        """What is measured and kept; of a minimization, the function."""
+        """The model to measure and keep; of a minimization, the function."""
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
-        """Return what that gives for samples as they stand in the data."""
+        """Return the outputs of `final_model` for samples in the form of the data."""
 
     def charts(self) -> Mapping[str, Sequence[str]]:
-        """Return which curves TensorBoard draws together, by the charts' titles."""
+        """Return chart title -> the tags of the curves that TensorBoard draws together."""
         return {}
 
     def finish(self) -> None:
-        """Do what is to be done between the last step and the last measurement."""
+        """Do the work between the last step and the last measurement."""
         return
 
     def learned(self) -> Mapping[str, torch.Tensor]:
-        """Return what the steps change, by name."""
+        """Return the tensors that the steps change, by name."""
 
     def state(self) -> Mapping[str, torch.Tensor]:
-        """Return what was learned, under PyTorch's names."""
+        """Return the learned tensors by PyTorch's names."""
 
     def training_state(self) -> dict[str, Any]:
-        """Return all that the steps to come depend on."""
+        """Return the state on which all later steps depend."""
 
     def load_training_state(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `training_state` returned.
+        """Continue from a state that `training_state` returned.
 
         Raises:
             RuntimeError, ValueError: if it does not fit.
         """
 
     def plots(self, records: Sequence[Mapping[str, Any]]) -> Iterable[Plot | None]:
-        """Draw what was found, from the metrics and the result."""
+        """Return the figures of the metrics and the result."""
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
-        """Add to TensorBoard what is only known at the end."""
+        """Add to TensorBoard the facts that are known only at the end."""
         return
 
     def profile_text(self) -> str:
-        """Return where the time of steps went, if that was to be measured."""
+        """Return tables of the time of steps; "" if it was not measured."""
         return ""
 
     def preprocessing(self) -> Mapping[str, Any] | None:
-        """Return how inputs must be prepared for the model; None if as they are."""
+        """Return the preparation of the model's inputs, for JSON; None if there is none."""
         return None
 
     def report(self) -> Report:
-        """Measure the result."""
+        """Return the measured result."""
 
 
-# One forward and backward pass, to find out before a training what would end it at once.
+# One step before a training, to find the mistakes that would end the training at once.
 
 
-@np.errstate(all="ignore")  # what is not finite is told
+@np.errstate(all="ignore")  # numbers that are not finite are reported
 def try_step(experiment: Experiment) -> str:
-    """Return what became of one step; nothing is written."""
+    """Take one step, without writing files; return a report.
+
+    Raises:
+        ConfigError: if the loss or a gradient is not finite.
+    """
     batch = next(experiment.endless(0))
     loss, samples = experiment.step(batch)
     blamed, parameters = experiment.blamed, experiment.learned()
@@ -441,25 +445,25 @@ def try_step(experiment: Experiment) -> str:
     return f"{text}; without gradient: {', '.join(unused)}" if unused else text
 
 
-# A learning rate to begin with: the loss while the rate rises from step to step, then trials.
+# A proposal for the learning rate: the loss while the rate rises from step to step, then trials.
 
 
 LOWEST, HIGHEST, STEPS = 1e-7, 10.0, 100
 SMOOTHING = 0.9
-"""The share of the mean of the losses before in the next one."""
+"""The share of the previous mean of losses in the next mean."""
 TOO_LARGE = 4.0
-"""How many times its least value the loss becomes before the rate rises no further."""
+"""The multiple of its least value at which the smoothed loss ends the rise of the rate."""
 ROWS, WIDTH = 20, 40
 FIRST = 10
-"""Steps before the mean is worth anything."""
+"""The number of steps before the mean is reliable."""
 TRIALS, FACTOR = 6, math.sqrt(10)
-"""How many rates are tried, and how many times the next one each is."""
+"""The number of rates that are tried, and the ratio of each to the next."""
 NEAR = 0.1
-"""The share of the way to the least loss that a rate may lack to be as good."""
+"""The share of the greatest fall of the loss that an equally good rate may miss."""
 
 
 def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
-    """Return how the loss of an experiment, which is changed by this, depends on the rate.
+    """Return a report of how an experiment's loss depends on the rate; changes the experiment.
 
     Reference:
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
@@ -468,7 +472,7 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
 
     @np.errstate(all="ignore")
     def swept(first: float, factor: float) -> tuple[list[float], list[float]]:
-        """Return the rate of each step and the smoothed loss before, until that runs away."""
+        """Return the rate of each step and the smoothed loss before it, until the loss diverges."""
         experiment.load_training_state(copy.deepcopy(beginning))
         rates, losses, mean = list[float](), list[float](), 0.0
         for step, batch in zip(range(1, steps + 1), experiment.endless(0), strict=False):
@@ -476,7 +480,7 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
             for group in experiment.optimizer.param_groups:
                 group["lr"] = rate
             mean = SMOOTHING * mean + (1 - SMOOTHING) * experiment.step(batch)[0]
-            smoothed = mean / (1 - SMOOTHING**step)  # as if the mean had begun with a loss
+            smoothed = mean / (1 - SMOOTHING**step)  # corrects the initial mean of 0
             if not math.isfinite(smoothed):
                 break
             rates.append(rate)
@@ -488,7 +492,7 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
     rates, losses = swept(LOWEST, (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1)))
     if not losses:
         return "the loss is not finite from the beginning"
-    # At a rate that rises, the loss still falls where it would run away if the rate stayed.
+    # A loss that falls at a momentary rate may diverge if this rate is kept: so rates are tried.
     highest, found = rates[int(np.argmin(losses))], dict[float, float]()
     for rate in (highest / FACTOR**k for k in range(TRIALS)):
         _, tried = swept(rate, 1.0)
@@ -504,12 +508,12 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
 
 
 def propose_rate(found: Mapping[float, float], first: float, steps: int) -> str:
-    """Return the rate that trains best, and which others are nearly as good.
+    """Return a table of the tried rates, with the best one and others that are nearly as good.
 
     Args:
-        found: rate -> the loss after so many steps at that rate; infinity if it ran away.
-        first: the loss before.
-        steps: how many.
+        found: rate -> the loss after `steps` steps at this rate; infinity if it diverged.
+        first: the loss before the first step.
+        steps: the number of steps.
     """
     best, least = min(found.items(), key=lambda item: item[1])
     rows = [["learning rate", f"loss after {steps} steps"]]
@@ -528,18 +532,18 @@ def propose_rate(found: Mapping[float, float], first: float, steps: int) -> str:
     )
 
 
-# Where a loss that is not finite came from: the last steps again, watched by anomaly mode.
+# The origin of a loss that is not finite: the last steps are repeated in anomaly mode.
 
 
 EVERY = 500
-"""Steps between two states that are remembered: so many are taken again at most."""
+"""Steps between two remembered states: the most steps that are repeated."""
 
 
 class StopWhenDiverged(Callback):
-    """Ends the run at the first loss that is not a number: no later step could mend it.
+    """Ends the run at the first loss that is not finite, as later steps cannot repair it.
 
-    It is to be the first of the callbacks. It remembers a state of not long ago, and the learning
-    rates of the steps since.
+    It must be the first of the callbacks. It remembers a recent state, and the learning rates of
+    the steps since then.
     """
 
     def __init__(self, task: Experiment) -> None:
@@ -558,9 +562,9 @@ class StopWhenDiverged(Callback):
             self._remember(loop.step, loop.position)
 
     def explain(self) -> str:
-        """Return which operation was the first to make a number that is not finite, and when.
+        """Return the step and the operation that first computed a number that is not finite.
 
-        The task is left as it was.
+        The task stays as it was.
         """
         task, now = self._task, copy.deepcopy(self._task.training_state())
         task.load_training_state(self._state)
@@ -581,7 +585,7 @@ class StopWhenDiverged(Callback):
                 group["lr"] = rate
             try:
                 task.plain_step(batch)
-            except RuntimeError as error:  # a backward pass that anomaly mode has ended
+            except RuntimeError as error:  # anomaly mode ends a backward pass by an error
                 if first_nonfinite() is None:
                     return f"step {number}: {error}"
             if (operation := first_nonfinite()) is not None:

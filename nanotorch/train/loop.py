@@ -36,16 +36,16 @@ KEPT = [name for name in LoopState.__annotations__ if name != "callbacks"]
 
 
 class Task(Protocol):
-    """What a loop repeats."""
+    """The steps that a loop repeats."""
 
     trace: Callable[[Any], AbstractContextManager[None]] | None = None
-    """What watches the next step, and no other."""
+    """The context manager around the next step only; None for none."""
 
     def batches(self, start: int) -> Iterable[Any]:
-        """Return the batches for the steps of one epoch, without the first `start`."""
+        """Return the batches of one epoch, one per step, without the first `start`."""
 
     def step(self, batch: Any) -> tuple[float, int]:
-        """Take one step; return the loss before it and how many samples that is the mean of."""
+        """Take one step; return the loss before it and the number of samples in this mean."""
 
 
 class Callback:
@@ -56,34 +56,34 @@ class Callback:
     """
 
     def on_start(self, loop: "Loop") -> None:
-        """Before the first step, and before the first that a resumed run takes."""
+        """Called before the first step of a run, and of a resumed run."""
 
     def on_step(self, loop: "Loop") -> None:
-        """After each step."""
+        """Called after each step."""
 
     def on_epoch(self, loop: "Loop") -> None:
-        """After the last step of each epoch, even if the training ends within the epoch."""
+        """Called after the last step of each epoch, even if the training ends within the epoch."""
 
     def on_settled(self, loop: "Loop") -> None:
-        """After all `on_step`, and after all `on_epoch`: a state saved now is complete."""
+        """Called after all `on_step`, and after all `on_epoch`: a state saved now is complete."""
 
     def on_end(self, loop: "Loop") -> None:
-        """After the last event."""
+        """Called after the last event."""
 
     def state(self) -> Any:
         """Return the state that a resumed run needs; None if it needs none."""
 
     def load_state(self, state: Any) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a state that `state` returned."""
 
 
 class Loop:
-    """Repeats a task's step; knows nothing of models, files or terminals.
+    """Repeats a task's step; it does not depend on models, files or terminals.
 
     Args:
-        task: what to repeat.
-        steps: how often.
-        callbacks: what listens; None stands for nothing.
+        task: the batches and the step.
+        steps: the number of steps in the whole training.
+        callbacks: the callbacks in order; the loop skips None.
     """
 
     def __init__(self, task: Task, steps: int, callbacks: Sequence[Callback | None]) -> None:
@@ -97,73 +97,74 @@ class Loop:
             if name in ("on_step", "on_settled")
         )
         self.epoch = 0
-        """The epoch under way or just ended, counted from 1."""
+        """The current or last epoch, counted from 1."""
         self.step = 0
-        """Steps taken."""
+        """The number of steps taken."""
         self.position: int | None = None
-        """Steps taken of the epoch under way; None between two epochs."""
+        """The number of steps taken in the current epoch; None between two epochs."""
         self.loss = math.nan
         """The loss before the latest step."""
         self.first_loss = math.nan
         """The loss before the first step."""
         self.samples = 0
-        """How many samples that loss is the mean of."""
+        """The number of samples that `loss` is the mean of."""
         self.measured: Mapping[str, float] = {}
-        """What was measured at the end of the epoch just ended; nothing if it was not."""
+        """The values measured at the end of the last epoch, if any."""
         self.stop_reason: str | None = None
-        """Why the training is over before all steps are taken."""
+        """Why the training is over before all steps are taken; None if it is not."""
         self.pause_reason: str | None = None
-        """Why no further step is to be taken for now, though a resumed run may take more."""
+        """Why the loop takes no more steps now, although a resumed run can; None if it does."""
         self._wish = ""
-        """The same, as this process alone wants it."""
+        """The pause reason of this process alone."""
         self.save_from = math.inf
-        """The time from which the state of the training is to be kept."""
+        """The value of `time.monotonic()` from which a checkpoint is due."""
         self.to_save = False
-        """Whether that time has come, in any process."""
+        """Whether a checkpoint is due in any process."""
 
     def stop(self, reason: str) -> None:
-        """Take no further step after the present one: the training is over."""
+        """End the training after the current step."""
         self.stop_reason = reason
 
     def pause(self, reason: str) -> None:
-        """Take no further step after the present one; a resumed run continues without a gap."""
+        """Take no more steps after the current one; a resumed run continues from there."""
         self._wish = reason
         if ranks.size() == 1:
             self.pause_reason = reason
 
     @property
     def complete(self) -> bool:
-        """Whether the training is over. Measurements and records may depend on this."""
+        """Whether the training is over. Measurements and records may depend on this property."""
         return self.step >= self.steps or self.stop_reason is not None
 
     @property
     def done(self) -> bool:
-        """Whether this loop takes no further step, as it is over or pauses.
+        """Whether this loop takes no more steps, because it is over or pauses.
 
-        Records must not depend on this: a paused and resumed run records what a whole run does.
+        Records must not depend on this property: a paused and resumed run must record the same
+        values as a run without a pause.
         """
         ended = self.stop_reason is not None or self.pause_reason is not None
         return ended or self.step >= self.steps
 
     def run(self) -> None:
-        """Take all steps that are left."""
+        """Take all remaining steps."""
         with ExitStack() as stack:
             for callback in self.callbacks:
                 stack.callback(callback.on_end, self)
                 callback.on_start(self)
             while not self.done or self.last_epoch_is_open:
                 self.run_epoch()
-            if self.pause_reason is not None:  # perhaps since the last event
+            if self.pause_reason is not None:  # perhaps set after the last event
                 self._settle()
 
     def state(self) -> dict[str, Any]:
-        """Return where the loop is, and what its callbacks have to know to resume."""
+        """Return the state of the loop and of its callbacks that a resumed run needs."""
         found = {name: callback.state() for name, callback in self._named()}
         kept = {name: state for name, state in found.items() if state is not None}
         return {**{name: getattr(self, name) for name in KEPT}, "callbacks": kept}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` returned; a callback that was not there begins anew."""
+        """Continue from a state that `state` returned; a callback without a state begins anew."""
         for name in KEPT:
             setattr(self, name, state[name])
         for name, callback in self._named():
@@ -171,7 +172,7 @@ class Loop:
                 callback.load_state(own)
 
     def _named(self) -> Iterator[tuple[str, Callback]]:
-        """Yield each callback with the name of its class, and a number after the first of these."""
+        """Yield each callback's class name, numbered if it repeats, and the callback."""
         counts: Counter[str] = Counter()
         for callback in self.callbacks:
             name = type(callback).__name__
@@ -180,11 +181,11 @@ class Loop:
 
     @property
     def last_epoch_is_open(self) -> bool:
-        """Whether all steps are taken, but the callbacks have not had `on_epoch` for the last."""
+        """Whether all steps are taken, but `on_epoch` is still to be called for the last epoch."""
         return self.stop_reason is None and self.step >= self.steps and self.position is not None
 
     def run_epoch(self) -> None:
-        """Take the remaining steps of an epoch, then call the callbacks' `on_epoch`."""
+        """Take the remaining steps of the epoch, then call the callbacks' `on_epoch`."""
         if self.position is None:
             self.epoch, self.position = self.epoch + 1, 0
         if self.step < self.steps:
@@ -207,7 +208,7 @@ class Loop:
             self._settle()
 
     def _heed(self) -> None:
-        """Agree with the other processes, so that all pause, or save, after the same step."""
+        """Agree with the other processes to pause, or save, after the same step."""
         wish, late = ranks.max_over_ranks(
             PAUSES.index(self._wish), time.monotonic() >= self.save_from
         )
@@ -220,29 +221,29 @@ class Loop:
             on_settled(self)
 
 
-# What happens around the steps: stopping, measuring, recording, scheduling.
+# Callbacks that stop, measure and record.
 
 
 DIVERGED, INTERRUPTED, OUT_OF_TIME = "diverged", "interrupted", "out of time"
 PAUSES = ("", OUT_OF_TIME, INTERRUPTED)
-"""Why a run may pause; of several reasons the last one counts."""
+"""The reasons to pause; if processes give several, the last of them counts."""
 LESS_IS_BETTER = ("loss", "mae", "rmse", "value", "brier", "log_loss", "distance", "excess")
 
 Mode = Literal["min", "max"]
 Tagged = Mapping[str, float]
-"""Values by their names, such as `train/loss`."""
+"""Values by name, such as `train/loss`."""
 
 
 Write = Callable[..., None]
-"""Keeps what was measured: the step, the epoch, the values, and, where there are some, what differs
-between two equal runs: it is shown, but no part of the record."""
+"""Records measurements. Arguments: the step, the epoch, the values, and optionally values that
+differ between two equal runs, such as speeds; these are shown, but not recorded."""
 
 
 @contextmanager
 def handle_signals(numbers: Iterable[int], handle: Callable[[int, Any], None]) -> Iterator[None]:
-    """Let a function handle signals in the block; a signal that was ignored stays ignored."""
+    """Let `handle` handle signals in the block; a signal that was ignored stays ignored."""
     before = {}
-    if threading.current_thread() is threading.main_thread():  # the only one that gets any
+    if threading.current_thread() is threading.main_thread():  # the only one that gets signals
         kept = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
         before = {number: signal.signal(number, handle) for number in kept}
     try:
@@ -253,10 +254,10 @@ def handle_signals(numbers: Iterable[int], handle: Callable[[int, Any], None]) -
 
 
 class StopOnSignal(Callback):
-    """Lets Ctrl-C and SIGTERM end the run after the present step; a second one ends it at once.
+    """Lets Ctrl-C and SIGTERM pause the run after the current step; a second one ends it at once.
 
     Use it in a `with` statement. Before `on_start` and after `on_end` there is no step to wait for,
-    so there the first signal raises `KeyboardInterrupt`.
+    so the first signal raises `KeyboardInterrupt` there.
     """
 
     def __init__(self) -> None:
@@ -289,7 +290,7 @@ class StopOnSignal(Callback):
 
 
 class StopInTime(Callback):
-    """Pauses the run after some seconds, counted from its start or from its resumption."""
+    """Pauses the run after `seconds`, counted from its start or resumption."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._end = seconds, math.inf
@@ -303,13 +304,13 @@ class StopInTime(Callback):
 
 
 class StopEarly(Callback):
-    """Ends the run when a measured value has not improved for some measurements.
+    """Ends the run when a measured value has not improved for `patience` measurements.
 
     Args:
         monitor: the value's name.
         mode: "min" if a lower value is better, "max" if a higher one is; None decides by the name.
-        patience: how many measurements in a row may be no better than the best.
-        min_delta: the least difference that counts as better.
+        patience: the number of measurements in a row without improvement.
+        min_delta: the least difference that counts as an improvement.
     """
 
     def __init__(self, monitor: str, mode: Mode | None, patience: int, min_delta: float) -> None:
@@ -338,19 +339,19 @@ class StopEarly(Callback):
 
 
 def sign_of(monitor: str, mode: Mode | None) -> int:
-    """Return 1 if a lower value is better, -1 if a higher one is."""
+    """Return 1 if a lower value of `monitor` is better, -1 if a higher one is."""
     if mode is None:
         mode = "min" if monitor.rpartition("/")[2] in LESS_IS_BETTER else "max"
     return 1 if mode == "min" else -1
 
 
 class RecordSteps(Callback):
-    """Records the training loss every few steps, and shows how fast the steps are.
+    """Records the training loss every few steps, and shows the speed of the steps.
 
     Args:
-        write: keeps what is recorded.
-        every: how many steps are between two records.
-        details: returns what else is known of the latest step.
+        write: records the values.
+        every: the number of steps between two records.
+        details: returns more values of the latest step.
     """
 
     def __init__(self, write: Write, every: int, details: Callable[[], Tagged] = dict) -> None:
@@ -376,7 +377,7 @@ class RecordSteps(Callback):
 
 
 class RecordEpochs(Callback):
-    """Records each epoch's mean training loss and, every few epochs, what `measure` returns."""
+    """Records each epoch's mean training loss and, every few epochs, the values of `measure`."""
 
     def __init__(self, write: Write, measure: Callable[[], Tagged], every: int) -> None:
         self._write, self._measure, self._every = write, measure, every
@@ -403,7 +404,7 @@ class RecordEpochs(Callback):
 
 
 class EveryFewEpochs(Callback):
-    """Calls a function with the step after every few epochs, and after the last."""
+    """Calls `function` with the number of steps every few epochs, and after the last."""
 
     def __init__(self, function: Callable[[int], None], every: int) -> None:
         self._function, self._every = function, every
@@ -417,7 +418,7 @@ class EveryFewEpochs(Callback):
 
 
 TRACED = 2
-"""Which step of a run is shown: the first one is not like the others."""
+"""The number of the traced step; the first step of a run differs from the others."""
 
 
 class TraceStep(Callback):
@@ -432,23 +433,23 @@ class TraceStep(Callback):
 
     def on_start(self, loop: Loop) -> None:
         self._before = min(TRACED, loop.steps) - 1
-        """After how many steps."""
+        """The number of steps before the traced one."""
         self.on_step(loop)
 
     def on_step(self, loop: Loop) -> None:
-        # Beside another profiler there may be nothing to see.
+        # Another active profiler would leave nothing to see.
         if loop.step == self._before and sys.getprofile() is None:
             loop.task.trace = self._trace
 
 
-# How far a run is: a few lines, and a bar on a terminal.
+# The progress of a run: a few lines, and a bar on a terminal.
 
 
 BAR_INTERVAL = 0.1
-"""Seconds between two updates of the progress bar, so that it costs nothing per step."""
+"""Seconds between two updates of the progress bar, so that its cost per step is negligible."""
 BAR_FORMAT = "{desc} |{bar}| {elapsed} elapsed, {remaining} left{postfix}"
 LINES = 10
-"""About how many lines of progress there are."""
+"""The approximate number of progress lines."""
 
 
 @contextmanager
@@ -470,11 +471,11 @@ def readable_warnings() -> Iterator[None]:
 
 
 class Progress(Callback):
-    """Prints a line every few epochs, or several an epoch if there are few; the last at the end.
+    """Prints a line every few epochs, or several per epoch if there are few, and one at the end.
 
     Args:
-        epochs: how many the run has.
-        validate_every: how many of them are between two measurements: a line carries its own.
+        epochs: the number of epochs in the run.
+        validate_every: the number of epochs between two measurements; lines follow measurements.
     """
 
     def __init__(self, epochs: int, validate_every: int = 1) -> None:
@@ -483,12 +484,12 @@ class Progress(Callback):
 
     def on_start(self, loop: Loop) -> None:
         self._start, self._first = time.monotonic(), loop.step
-        """When the run was started, or resumed, and the step that was taken last."""
+        """The time of the start or resumption, and the number of steps taken before it."""
         self._told = loop.step
         """The step of the last line."""
         self._epoch = math.ceil(loop.steps / self._epochs)
         self._within = math.ceil(self._epoch / max(LINES // self._epochs, 1))
-        """Steps of an epoch, and between two lines of one."""
+        """Steps in an epoch, and steps between two lines within an epoch."""
 
     def on_step(self, loop: Loop) -> None:
         assert loop.position is not None
@@ -516,7 +517,7 @@ class Progress(Callback):
         say(f"{text}, {self._speed(loop)}")
 
     def _speed(self, loop: Loop) -> str:
-        """Return how fast the steps have been since the start."""
+        """Return the mean speed of the steps since the start, as text."""
         rate = (loop.step - self._first) / max(time.monotonic() - self._start, 1e-9)
         if rate < 1:
             return f"{1 / max(rate, 1e-9):.1f} s/step"
@@ -524,12 +525,12 @@ class Progress(Callback):
 
 
 def format_loss(loss: float) -> str:
-    """Return four digits, with trailing zeros, so that losses align in a column."""
+    """Return a loss with four digits; trailing zeros align losses in a column."""
     return f"{loss:#.4g}".rstrip(".")
 
 
 class ProgressBar(Progress):
-    """The lines, and below them a bar, for a terminal."""
+    """Prints the lines of `Progress`, and a bar below them, on a terminal."""
 
     def __init__(self, epochs: int, validate_every: int = 1) -> None:
         super().__init__(epochs, validate_every)
@@ -553,7 +554,7 @@ class ProgressBar(Progress):
         assert self._bar is not None
         self._updated = now
         self._bar.set_description_str(f"epoch {loop.epoch}/{self._epochs}", refresh=False)
-        # The loss has a fixed width: else the bar would change its length at every update.
+        # The loss has a fixed width, so that the bar keeps its length.
         self._bar.set_postfix_str(f"{self._speed(loop)}, loss {loop.loss:<8.3g}", refresh=False)
         self._bar.update(loop.step - self._bar.n)
 
@@ -564,7 +565,7 @@ class ProgressBar(Progress):
 
 
 def say(text: str) -> None:
-    """Print a text, above the bar if there is one."""
+    """Print a text, above the progress bar if there is one."""
     from tqdm import tqdm
 
     tqdm.write(text, file=sys.stdout)

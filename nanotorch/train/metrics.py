@@ -1,4 +1,4 @@
-"""How good predictions are, and how it is told."""
+"""The metrics of predictions, and texts and tables for users."""
 
 import math
 import shutil
@@ -8,10 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# How good predictions are: plain NumPy, in double precision, with scikit-learn's conventions.
-#
-# Every measure is an average over samples. To combine averages over unequal batches, weight each
-# by its number of samples.
+# Metrics in plain NumPy, in double precision, with scikit-learn's conventions.
 
 
 Array = NDArray[np.float64]
@@ -19,10 +16,10 @@ Bools = NDArray[np.bool_]
 
 
 def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, float]:
-    """Return mean absolute error, root mean square error and R², the explained variance.
+    """Return the mean absolute error, the root mean square error and R², the explained variance.
 
     R² = 1 - Σ(y - p)² / Σ(y - ȳ)². For a constant target it is 1 if every prediction is right,
-    else 0, and for less than two samples NaN.
+    else 0. For fewer than two samples it is NaN.
     """
     p, y = flatten(prediction), flatten(target)
     error = p - y
@@ -34,13 +31,13 @@ def regression_metrics(prediction: ArrayLike, target: ArrayLike) -> dict[str, fl
 
 
 def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, float]:
-    """Return how good scores of two classes are.
+    """Return the metrics of two classes.
 
     Accuracy, precision, recall, F1, the areas under the ROC curve and under the curve of precision
     over recall, the Brier score (mean square error of the probability) and the log loss.
 
     Args:
-        score: the probability of class 1; from 0.5 on it is predicted.
+        score: the probability of class 1, which is predicted from 0.5 on.
         target: 0 or 1 for each sample.
     """
     s, positive = flatten(score), flatten(target) == 1
@@ -54,7 +51,7 @@ def classification_metrics(score: ArrayLike, target: ArrayLike) -> dict[str, flo
 
 
 def one_class(score: Array, positive: Bools, predicted: Bools) -> dict[str, float]:
-    """Return how good the scores of one class are, against all others."""
+    """Return the metrics of one class against all others."""
     hits, found, true = (int(np.sum(k)) for k in (predicted & positive, predicted, positive))
     return {
         "precision": ratio(hits, found),
@@ -66,11 +63,11 @@ def one_class(score: Array, positive: Bools, predicted: Bools) -> dict[str, floa
 
 
 def class_metrics(probability: ArrayLike, target: ArrayLike) -> dict[str, float]:
-    """Return how good probabilities of many classes are.
+    """Return the metrics of several classes.
 
-    Precision, recall, F1 and both areas are means over classes, each against all others: the
-    first three over those that occur or are predicted, the areas over those that occur, but not
-    in every sample. The Brier score sums the square errors of all probabilities of a sample.
+    Precision, recall, F1 and both areas are means over classes, each against all others. The
+    first three include classes that occur or are predicted, the areas those that occur in some
+    samples, but not in all. The Brier score sums the square errors of a sample's probabilities.
 
     Args:
         probability: shape (samples, classes); the greatest is predicted.
@@ -92,23 +89,23 @@ def class_metrics(probability: ArrayLike, target: ArrayLike) -> dict[str, float]
 
 
 def confusion_matrix(predicted: ArrayLike, target: ArrayLike, classes: int) -> NDArray[np.int64]:
-    """Return how many samples of each class (rows) were taken for each (columns)."""
+    """Return the number of samples for each true class (rows) and predicted class (columns)."""
     pair = np.asarray(target).reshape(-1) * classes + np.asarray(predicted).reshape(-1)
     counts: NDArray[np.int64] = np.bincount(pair.astype(int), minlength=classes**2)
     return counts.reshape(classes, classes)
 
 
 def log_loss(probability: Array) -> float:
-    """Return -mean(log p) of the probability that each sample's own class was given."""
-    tiny = float(np.finfo(np.float64).eps)  # what is thought impossible costs 36, not infinity
+    """Return -mean(log p), where p is the predicted probability of each sample's true class."""
+    tiny = float(np.finfo(np.float64).eps)  # a probability of 0 costs 36, not infinity
     return float(-np.mean(np.log(np.clip(probability, tiny, 1 - tiny))))
 
 
 def roc_auc(score: Array, positive: Bools) -> float:
     """Return the probability that a sample of class 1 scores above one of class 0.
 
-    That is the Mann-Whitney statistic: with average ranks for ties,
-    (Σ ranks of class 1 - n₁(n₁ + 1)/2) / (n₀·n₁). NaN if a class is missing.
+    This is the Mann-Whitney statistic: with average ranks for ties,
+    (Σ ranks of class 1 - n₁(n₁ + 1)/2) / (n₀·n₁). It is NaN if a class is missing.
     """
     ones = int(positive.sum())
     zeros = len(positive) - ones
@@ -122,8 +119,8 @@ def roc_auc(score: Array, positive: Bools) -> float:
 def average_precision(score: Array, positive: Bools) -> float:
     """Return Σ (Rₙ - Rₙ₋₁)·Pₙ over all thresholds, from the highest score to the lowest.
 
-    Rₙ is the recall and Pₙ the precision where everything from the n-th different score on is
-    predicted to be of class 1. 0 where no sample is.
+    Rₙ is the recall and Pₙ the precision if class 1 is predicted for all samples with at least the
+    n-th highest score. The result is 0 if no sample is of class 1.
     """
     if not positive.any():
         return 0.0
@@ -132,47 +129,47 @@ def average_precision(score: Array, positive: Bools) -> float:
 
 
 def thresholds(score: Array, positive: Bools) -> tuple[Array, Array]:
-    """Return how many of class 1, and of all, each score or a higher one has, from the highest."""
+    """Return the numbers of class 1, and of all samples, with each score or more, highest first."""
     order = np.argsort(-score, kind="stable")
-    (last,) = np.append(np.diff(score[order]) != 0, True).nonzero()  # of equal scores
+    (last,) = np.append(np.diff(score[order]) != 0, True).nonzero()  # the last of equal scores
     return np.cumsum(positive[order], dtype=np.float64)[last], (last + 1).astype(np.float64)
 
 
 def ratio(part: int, whole: int) -> float:
-    """Return `part / whole`, 0 where nothing was predicted or nothing is to be found."""
+    """Return `part / whole`; 0 if `whole` is 0."""
     return part / whole if whole else 0.0
 
 
 def flatten(values: ArrayLike) -> Array:
-    """Return one double per sample."""
+    """Return the values as a flat array of doubles."""
     return np.asarray(values, dtype=np.float64).reshape(-1)
 
 
-# What was found, as text for people.
+# Texts and tables for users.
 
 
 ROUNDING = 1e-3
-"""A least squares loss below this fraction of the one that was reached is taken for zero."""
+"""A least squares loss below this fraction of the run's loss counts as zero."""
 
 LONG = 1e8
 MOST_COEFFICIENTS = 20
-"""Features whose coefficients are shown."""
+"""The number of features whose coefficients are shown."""
 
 HEADINGS = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "auc": "AUC", "f1": "F1"}
 HEADINGS |= {"average_precision": "average precision", "brier": "Brier score"}
 HEADINGS |= {"log_loss": "log loss"}
 
 NARROWEST = 22
-"""Columns of a table that is too wide become no narrower than this."""
+"""The least width to which `align_rows` shortens a column."""
 
 
 def screen() -> int:
-    """Return how many columns the terminal has, 80 where there is none."""
+    """Return the number of columns of the terminal; 80 without a terminal."""
     return shutil.get_terminal_size().columns
 
 
 def wrap_to_screen(text: str) -> str:
-    """Return text whose lines fit the screen: longer ones are broken between words."""
+    """Return text whose lines fit the screen; longer lines are broken between words."""
     wrapper = textwrap.TextWrapper(screen(), break_long_words=False, break_on_hyphens=False)
     lines = text.split("\n")
     for k, line in enumerate(lines):
@@ -185,7 +182,7 @@ def wrap_to_screen(text: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return text of at most `width` characters, without its middle if it is longer."""
+    """Return text of at most `width` characters; "…" replaces the middle of a longer one."""
     tail = (width - 1) // 2
     return text if len(text) <= width else f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
@@ -195,7 +192,7 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
 
     Args:
         results: `part/metric` -> value.
-        samples: part -> number of samples; parts without any have no column.
+        samples: part -> number of samples; empty parts have no column.
     """
     parts = [part for part, count in samples.items() if count]
     metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
@@ -209,12 +206,12 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
 def align_rows(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Return rows of cells as lines that fit the screen.
 
-    Where they are too wide, long cells are shortened; if that is not enough, the last columns
-    stand below the others, beside the first ones again.
+    Long cells of lines that are too wide are shortened. If that is not enough, the last columns
+    form another block below, which repeats the first `left` columns.
 
     Args:
-        rows: of equal lengths.
-        left: how many columns are flush left, and stand beside all the others.
+        rows: rows of equal lengths.
+        left: the number of first columns that are flush left, and repeated in every block.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = screen() - 2 * (len(widths) - 1)
@@ -243,12 +240,12 @@ def matrix_text(predicted: ArrayLike, target: ArrayLike, classes: Sequence[str])
 
 
 def number(value: float) -> str:
-    """Return four decimals, or four digits of what would be too long."""
+    """Return a number with four decimals, or with four digits if it is very large."""
     return f"{value:.4f}" if abs(value) < LONG else f"{value:.3e}"
 
 
 def with_prefix(number: float, unit: str = "") -> str:
-    """Return a number as people say it, such as 15.35 M, or 2.052 kB where it counts bytes."""
+    """Return a number with a prefix, such as 15.35 M, or 2.052 kB with the unit B."""
     for prefix in ("", "k", "M"):
         if number < 1000:
             return f"{number:.4g} {prefix}{unit}".rstrip()
@@ -257,11 +254,11 @@ def with_prefix(number: float, unit: str = "") -> str:
 
 
 def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list[float]]) -> str:
-    """Return a table with a row per feature and one of the intercept.
+    """Return a table with a row per feature and one for the intercept.
 
     Args:
-        of: what they are the coefficients of.
-        names: of the features.
+        of: the predicted quantity, which heads the first column.
+        names: the names of the features.
         columns: heading -> coefficients and intercept.
     """
     columns_of_text = [[f"{x:.5g}" for x in column] for column in columns.values()]
@@ -272,16 +269,16 @@ def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list
 
 
 def least_squares_text(best: float, reached: float) -> str:
-    """Return the closed-form training loss beside the one that was reached."""
+    """Return a line that compares the closed-form training loss with the run's loss."""
     text = f"closed-form least squares: loss {best:.4f}"
     if best < ROUNDING * reached:
-        return text  # the samples lie on a line, and a percentage of nothing says nothing
-    above = round(100 * (reached - best) / best, 4) + 0.0  # which is never -0
+        return text  # the samples lie on a line, and a percentage of 0 says nothing
+    above = round(100 * (reached - best) / best, 4) + 0.0  # never -0
     return f"{text}; this run's is {above:.4f} % above it"
 
 
 def duration(seconds: float) -> str:
-    """Return a time span as people say it."""
+    """Return a time span as text, such as 3.2 s or 5 min 12 s."""
     if seconds < 120:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

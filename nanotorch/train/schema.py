@@ -1,4 +1,4 @@
-"""What a configuration file may say: one dataclass per section, mirroring it name for name."""
+"""The sections of a configuration file: one dataclass per section, with the same names."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -46,10 +46,8 @@ from .config import (
     quoted,
 )
 
-# What a configuration file may say: one dataclass per section, mirroring it name for name.
-#
-# The sentence under each field is its documentation; its type is its check. Checks that involve
-# several fields stand in the `problems` of the section that holds them.
+# The sentence under each field is its documentation; its type is its check. Checks of several
+# fields together are in the `problems` of the section that holds them.
 
 
 Seed = Annotated[int, Range(low=0, high=2**32 - 1)]
@@ -65,14 +63,14 @@ RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=,+-]{0,99}", re.ASCII)
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Declared(Section):
-    """Base of the sections here: they are frozen dataclasses, whose fields are given by name."""
+    """Base of the sections here: frozen dataclasses with keyword-only fields."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
 
     @property
     def files(self) -> list[Path]:
-        """The files that it names."""
+        """The files that this section and the sections in it name."""
         found = list[Path]()
         for value in vars(self).values():
             found += value.files if isinstance(value, Declared) else [value]
@@ -80,7 +78,7 @@ class Declared(Section):
 
 
 class Train(Declared):
-    """How long and in what portions to train."""
+    """How long to train, and in batches of what size."""
 
     alternatives: ClassVar[Alternatives] = {"epochs": (), "steps": ()}
 
@@ -93,86 +91,86 @@ class Train(Declared):
     shuffle: bool = True
     """Whether each epoch goes through the samples in a new order."""
     accumulate: Positive = 1
-    """Batches per step; their gradients are added up so that each sample counts alike."""
+    """Batches per step; their gradients are summed so that every sample has the same weight."""
     reduction: Literal["ordered", "fast"] = "ordered"
-    """How processes under `mpiexec` add gradients: in their order, so that all runs are equal to
-    the bit, or as MPI does."""
+    """How processes under `mpiexec` add gradients: in the order of the processes, so that all runs
+    have the same bits, or in MPI's order."""
     clip_norm: Above | None = None
-    """The greatest norm of all gradients together; longer ones are shortened to it."""
+    """The greatest norm of all gradients together; larger gradients are scaled down to it."""
     clip_value: Above | None = None
-    """The greatest size of a gradient's element."""
+    """The greatest absolute value of a gradient's element."""
     validate_every: Positive = 1
     """Epochs between two measurements of the validation part."""
     time_limit: Above | None = None
-    """Seconds after which the training pauses; a resumed run has as many again."""
+    """Seconds after which the training pauses; a resumed run counts them anew."""
     overfit_batches: Positive | None = None
-    """Train on the first so many batches only, in the same order: their loss should vanish."""
+    """Number of first batches to train on, always in the same order: the loss should reach 0."""
     fast_dev_run: bool = False
-    """Whether to take two steps only, through all else that a run does, and keep nothing."""
+    """Whether to take only two steps, do everything else that a run does, and keep nothing."""
     compile: bool = True
-    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
+    """Whether to compile the step if the run is long enough to save time; results do not change."""
 
 
 class Checkpoint(Declared):
-    """What is kept to resume from, and of the best weights."""
+    """The checkpoints and the best weights that a run keeps."""
 
     seconds: NotNegative | None = 30.0
-    """Seconds between two checkpoints; `null` for one at the end only."""
+    """Seconds between two checkpoints; `null` for a single one at the end."""
     last: Positive = 2
-    """How many of the newest checkpoints are kept."""
+    """Number of newest checkpoints that are kept."""
     every: Positive | None = None
-    """Steps between two checkpoints that are kept for good."""
+    """Steps between two checkpoints that are never removed."""
     best: Natural = 1
-    """How many of the best weights are kept."""
+    """Number of best weights that are kept."""
     monitor: str = "validation/loss"
-    """The measured value that tells which are best."""
+    """The measured value that decides which weights are best."""
     mode: Literal["min", "max"] | None = None
-    """Whether less of it is better, or more; if left out, its name tells."""
+    """Whether a lower or a higher value is better; the value's name decides if left out."""
 
 
 class EarlyStopping(Declared):
-    """An end before the time, where nothing improves any more."""
+    """An early end of the training, once a measured value no longer improves."""
 
     monitor: str = "validation/loss"
-    """The measured value that is to improve."""
+    """The measured value that should improve."""
     mode: Literal["min", "max"] | None = None
-    """Whether less of it is better, or more; if left out, its name tells."""
+    """Whether a lower or a higher value is better; the value's name decides if left out."""
     patience: Positive = 10
-    """How many measurements in a row may be no better than the best."""
+    """Number of measurements in a row without improvement that end the training."""
     min_delta: NotNegative = 0.0
-    """By how much a value must be better to count."""
+    """The least difference that counts as an improvement."""
 
 
 class Averaging(Declared):
-    """Weights that are averages over the training; they are measured and kept in the end."""
+    """Averages of the weights over the training, which are measured and kept at the end."""
 
     method: Literal["ema", "swa"] = "ema"
     """An exponential moving average over steps, or the mean over epochs."""
     decay: Fraction = 0.99
-    """The share of the average that a step leaves, for `ema`."""
+    """The share of the old average in the new one at each step, for `ema`."""
     start: Natural = 0
-    """Epochs before the first weights that count."""
+    """Epochs before the average begins."""
 
 
 class Log(Declared):
-    """What a run leaves behind, and where."""
+    """What a run records, and where."""
 
     dir: str = "runs"
     """Where run directories are made, relative to the current directory."""
     name: str | None = None
     """The directory of this experiment's runs; the configuration file's name if left out."""
     timed: bool = True
-    """Whether each run has a directory in that one, named by the time, else it is the run's."""
+    """Whether each run gets a subdirectory named by the time; if not, `name` is the run's own."""
     every: Positive = 10
     """Steps between two records of the training loss."""
     tensorboard: bool = True
-    """Whether to write TensorBoard events beside the metrics."""
+    """Whether to write TensorBoard events in addition to the metrics."""
     histograms: Natural = 10
-    """How often over the run TensorBoard gets histograms of weights and gradients."""
+    """Number of times in a run that TensorBoard gets histograms of weights and gradients."""
     plots: bool = True
     """Whether to draw plots at the end, if matplotlib is installed."""
     profile: Natural = 0
-    """How many steps are timed operation by operation, for a table at the end."""
+    """Number of steps that are timed operation by operation, for a table at the end."""
     progress: bool = True
     """Whether to show progress: a bar on a terminal, a few plain lines elsewhere."""
 
@@ -185,21 +183,21 @@ class Log(Declared):
 
 
 class MinimizationLog(Log):
-    """What a run leaves behind; there are few iterations, and each is of interest."""
+    """What a run records, and where; every iteration, as there are few."""
 
     every: Positive = 1
     """Iterations between two points that are printed and recorded."""
 
 
 class Split(Declared):
-    """The fractions of the samples that go to each part."""
+    """The fraction of the samples in each part; they add up to 1."""
 
     train: Annotated[float, Range(above=0, high=1)] = 0.7
-    """What the weights are fitted to."""
+    """The part that the weights are fitted to."""
     validation: Fraction = 0.15
-    """What is measured during training."""
+    """The part that is measured during training."""
     test: Fraction = 0.15
-    """What is measured once, at the end."""
+    """The part that is measured once, at the end."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         total = self.train + self.validation + self.test
@@ -209,62 +207,62 @@ class Split(Declared):
 
 
 class PartFiles(Declared):
-    """Files of the same form as the main one, in place of a fraction of it."""
+    """Files of parts, in the same form as the main file; each replaces a fraction of that."""
 
     validation: Path | None = None
-    """What is measured during training."""
+    """The part that is measured during training."""
     test: Path | None = None
-    """What is measured once, at the end."""
+    """The part that is measured once, at the end."""
 
 
 class Npy(Declared):
     """Two files of one array each, as `numpy.save` writes them."""
 
     x: Path
-    """The inputs: any shape, samples first."""
+    """The inputs, of any shape; the first dimension counts samples."""
     y: Path
     """The targets, one for each sample."""
 
 
-# What makes samples up is a section as well, registered by its names; those built in come last.
+# A generator of samples is a section, too, registered by its names. The built-in ones come last.
 
 Array = NDArray[np.float64]
 Samples = Annotated[int, Range(low=2, high=1_000_000)]
 
 MOST_NUMBERS = 20_000_000
-"""Of all samples together."""
+"""The limit for all samples together."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """Samples that were made up."""
+    """Generated samples."""
 
     features: tuple[str, ...]
     """The names of the features."""
     x: Array
-    """Shape (samples, features), or any shape for each sample."""
+    """Shape (samples, features), or (samples, ...) with any shape of a sample."""
     y: Array
     """Shape (samples,): numbers, or classes counted from 0."""
 
 
 class Generator(Section):
-    """Base of the sections that make samples up; `name` is the first of their fields."""
+    """Base of the sections that generate samples; their field `name` lists their names."""
 
     classes: ClassVar[int] = 0
-    """How many classes there are; 0 where targets are numbers."""
+    """The number of classes; 0 if targets are numbers."""
 
     @property
     def class_count(self) -> int:
-        """How many classes this one makes; 0 where targets are numbers."""
+        """The number of classes with these settings; 0 if targets are numbers."""
         return self.classes
 
     @property
     def truth(self) -> tuple[float, ...]:
-        """The coefficients of the features, and the intercept, if targets are linear in them."""
+        """The features' coefficients and the intercept if targets are linear in them, else ()."""
         return ()
 
     def make(self, stream: torch.Generator) -> Made:
-        """Return the samples; all that is random comes from `stream`."""
+        """Return the samples; every random number comes from `stream`."""
         raise NotImplementedError
 
 
@@ -273,15 +271,15 @@ Kind = TypeVar("Kind", bound=type[Generator])
 
 @dataclass(frozen=True, eq=False)
 class Generators:
-    """The generators a configuration may name."""
+    """The generators that a configuration may name."""
 
     sections: dict[str, type[Section]] = field(default_factory=dict)
 
     def register(self, section: Kind) -> Kind:
-        """Make a section known by the value that its field `name` has.
+        """Register a section under the names in its field `name`; returns the section.
 
         Raises:
-            ValueError: if it has no such field, or the name is taken.
+            ValueError: if it has no such field, or a name is taken.
         """
         names = get_args(get_type_hints(section).get("name"))
         if not names:
@@ -293,7 +291,7 @@ class Generators:
         return section
 
     def of_classes(self, classes: bool) -> list[str]:
-        """Return the names of those that make classes, or of those that make numbers."""
+        """Return the names of the generators of classes, or else of those of numbers."""
         kinds = {n: s for n, s in self.sections.items() if issubclass(s, Generator)}
         return [name for name, section in kinds.items() if bool(section.classes) == classes]
 
@@ -303,12 +301,12 @@ register_generator = GENERATORS.register
 
 
 FILED = ("target", "parts")
-"""What is about a single file."""
+"""Keys of data in a single file."""
 ABOUT_TABLES = ("features", "exclude", "positive", "header", "delimiter", "missing", "categorical")
 
 
 class Data(Declared):
-    """The samples: a table, arrays, or a generator that makes them up."""
+    """The samples: a table, arrays, or a generator."""
 
     alternatives: ClassVar[Alternatives] = {
         "csv": (*FILED, *ABOUT_TABLES),
@@ -318,51 +316,51 @@ class Data(Declared):
     }
 
     csv: Path | None = None
-    """A table of comma-separated values, relative to the configuration file."""
+    """A file of comma-separated values, relative to the configuration file."""
     npz: Path | None = None
-    """A file of arrays, as `numpy.savez` writes it; nothing in it is ever executed."""
+    """A file of arrays, as `numpy.savez` writes it; no code in it is ever executed."""
     npy: Npy | None = None
     """Two files of arrays."""
     generator: Annotated[Section, GENERATORS] | None = None
-    """What makes the samples up."""
+    """The generator of the samples."""
     target: str | None = None
     """The column, or the array of `npz`, to predict."""
     features: tuple[str, ...] | None = None
-    """The columns to predict it from; all others if left out."""
+    """The columns to predict the target from; all others if left out."""
     exclude: tuple[str, ...] = ()
     """Columns that are not features, if `features` is left out."""
     inputs: str | None = None
-    """The array of `npz` to predict it from."""
+    """The array of `npz` to predict the target from."""
     positive: str | None = None
-    """The value of the target column that is class 1; left out where the column holds 0 and 1."""
+    """The value of the target column that is class 1; not needed if the column holds 0 and 1."""
     header: bool = True
-    """Whether the table begins with the names of its columns, else column1, column2 and so on."""
+    """Whether the first line holds the columns' names; without it they are column1, column2, ..."""
     delimiter: str = ","
-    """What stands between the cells of the table; a tab is written "\\t"."""
+    """The character between the cells of the table; a tab is written "\\t"."""
     missing: Literal["refuse", "drop", "mean", "median"] = "refuse"
-    """What is done about cells that are empty, NA, N/A, NaN, null or ?: `refuse` names them,
-    `drop` leaves out their rows, `mean` and `median` fill them with that of the column in the
-    training part. In a column of names, a filled cell is none of the names."""
+    """What to do with cells that are empty, NA, N/A, NaN, null or ?: `refuse` reports them,
+    `drop` leaves out their rows, `mean` and `median` fill them with the mean or median of the
+    column in the training part. In a column of names, a filled cell is none of the names."""
     categorical: tuple[str, ...] | None = None
-    """Columns of names: each name becomes a feature that is 1 where it stands, else 0. If left out,
-    every column without a number in it, of at most 100 different names and half as many as rows."""
+    """Columns of names: each name becomes a feature that is 1 in its rows, else 0. If left out:
+    columns without numbers, with at most 100 different names and at most half as many as rows."""
     shape: tuple[Positive, ...] | None = None
     """The shape of one sample, such as [1, 8, 8] for images of one channel; kept if left out."""
     split: Split = field(default_factory=Split)
-    """How the samples are divided, at random but equally for equal seeds."""
+    """How the samples are divided: at random, but in the same way for the same seed."""
     parts: PartFiles | None = None
-    """Files for parts, whose fractions in `split` then count for nothing."""
+    """Files of parts; the fractions of these parts in `split` are ignored."""
     stratify: bool = False
-    """Whether each part has the classes in the proportions of the whole."""
+    """Whether each part has the classes in the proportions of all samples."""
     standardize: bool | Literal["together"] = True
     """Whether features get mean 0 and standard deviation 1, as measured on the training part;
-    `together` for one mean and one deviation of all of them."""
+    `together` for one mean and one deviation over all features."""
     standardize_target: bool = True
     """Whether the target of a regression gets mean 0 and standard deviation 1 for the training.
-    Losses, metrics, plots and predictions stay in its own units; `beta` and `delta` of a loss count
-    standard deviations."""
+    Losses, metrics, plots and predictions keep the target's units; `beta` and `delta` of a loss
+    count standard deviations."""
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
-    """How much a sample of each class counts in the loss; `balanced` for all classes alike."""
+    """The weight of a sample of each class in the loss; `balanced` gives all classes the same."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from super().problems()
@@ -391,27 +389,27 @@ class Data(Declared):
 
     @property
     def source(self) -> str:
-        """What the samples come from, in a word."""
+        """The name of the generator or of the first file."""
         if isinstance(self.generator, Generator):
             return str(getattr(self.generator, "name", "generator"))
         return self.files[0].name if self.files else ""
 
 
 class TextData(Declared):
-    """A text, read as a sequence of characters, of which each is predicted from those before."""
+    """A text as a sequence of characters; each one is predicted from those before it."""
 
     file: Path
     """A file in UTF-8, relative to the configuration file."""
     context: Annotated[int, Range(low=1, high=100_000)] = 64
-    """How many characters a sample has."""
+    """Number of characters in a sample."""
     stride: Positive | None = None
-    """Characters between the beginnings of two samples; as many as a sample has if left out."""
+    """Characters from the beginning of one sample to that of the next; `context` if left out."""
     split: Split = field(default_factory=Split)
-    """How the text is divided; the parts follow one another."""
+    """How the text is divided: first the training part, then validation, then test."""
 
     @property
     def source(self) -> str:
-        """What the samples come from, in a word."""
+        """The name of the file."""
         return self.file.name
 
 
@@ -419,9 +417,9 @@ class Model(Declared):
     """A sequence of layers."""
 
     layers: tuple[Layer, ...]
-    """By PyTorch's names, with their arguments; the number of inputs of each is inferred."""
+    """Layers by PyTorch's names, with their arguments; the number of inputs is inferred."""
     freeze: tuple[str, ...] = ()
-    """Names of parameters that stay as they are, such as `0.*`; `*` matches anything."""
+    """Names of parameters that are not trained, such as `0.*`; `*` matches anything."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if not self.layers:
@@ -429,14 +427,14 @@ class Model(Declared):
 
 
 class Stop(Declared):
-    """When a point is good enough; with several starts, each has to be."""
+    """Conditions that end the search; with several starts, one must hold for all points."""
 
     gradient_norm: Above | None = None
-    """The length of the gradient that is short enough."""
+    """The greatest norm of the gradient that ends the search."""
     value: float | None = None
-    """The value of the function that is small enough."""
+    """The greatest value of the function that ends the search."""
     step: Above | None = None
-    """The distance between two points in a row that is short enough."""
+    """The greatest distance between two successive points that ends the search."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if self.gradient_norm is None and self.value is None and self.step is None:
@@ -444,22 +442,22 @@ class Stop(Declared):
 
 
 class Function(Declared):
-    """What to minimize, and from where."""
+    """The function to minimize, and where to start."""
 
     alternatives: ClassVar[Alternatives] = {"name": (), "expression": ()}
 
     name: str | None = None
     """A known function; or give `expression`."""
     expression: str | None = None
-    """Arithmetic in the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
+    """A formula of the vector x, such as `x[0]**2 + (x[1] - 1)**2`; or give `name`."""
     start: tuple[float, ...] | tuple[tuple[float, ...], ...]
-    """The point to start from, or a list of points, whose descents are taken together."""
+    """The point to start from, or a list of points; their descents run at the same time."""
     iterations: Positive
-    """Steps of the optimizer, at most."""
+    """The greatest number of optimizer steps."""
     stop: Stop | None = None
     """When to stop before that; never if left out."""
     compile: bool = True
-    """Whether the step is compiled if there are enough of them to save time; equal to the bit."""
+    """Whether to compile the step if the run is long enough to save time; results do not change."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         mistakes = [*super().problems()]
@@ -487,62 +485,62 @@ class Function(Declared):
 
     @property
     def points(self) -> tuple[tuple[float, ...], ...]:
-        """The points to start from."""
+        """The points to start from; a single one, too, is in a tuple."""
         if all(isinstance(part, tuple) for part in self.start):
             return self.start  # type: ignore[return-value]
         return (self.start,)  # type: ignore[return-value]
 
     @property
     def known(self) -> KnownFunction:
-        """The function, with its minima if it has a name."""
+        """The function; with its minima if it has a name."""
         if self.name is not None:
             return FUNCTIONS[self.name]
         return KnownFunction("", str(self.expression))
 
     @property
     def formula(self) -> str:
-        """The expression, of the named function if one is named."""
+        """The expression; that of the named function if `name` is given."""
         formula = self.known.formula
         return formula if isinstance(formula, str) else str(self.name)
 
 
 FIT = "fit"
-"""The experiment of a model and samples that a program has made."""
+"""The experiment of a program's own model and samples."""
 
 
 class FitConfig(Declared):
-    """A model is fitted to samples; a program has made both."""
+    """Fit a program's own model to its own samples."""
 
     experiment: str
-    """What is predicted."""
+    """The kind of prediction."""
     seed: Seed = 0
-    """Fixes the split, the initial weights and the order of samples."""
+    """Determines the split, the initial weights and the order of samples."""
     data: Section | str
     """The samples."""
     model: Section | str
-    """What predicts."""
+    """The model that predicts."""
     loss: Loss
-    """What is minimized, by PyTorch's name."""
+    """The loss to minimize, by PyTorch's name."""
     optimizer: Optimizer
-    """What minimizes it, by PyTorch's name."""
+    """The optimizer, by PyTorch's name."""
     scheduler: AnySchedule | None = None
-    """How the learning rate changes, by PyTorch's name; it stays as it is if left out."""
+    """The schedule of the learning rate, by PyTorch's name; the rate is constant if left out."""
     train: Train
-    """How long."""
+    """How long to train, and in batches of what size."""
     early_stopping: EarlyStopping | None = None
-    """When to end before that; never if left out."""
+    """When to end early; never if left out."""
     averaging: Averaging | None = None
-    """How weights are averaged over the training; they are not if left out."""
+    """How weights are averaged over the training; no averages if left out."""
     callbacks: tuple[Listener, ...] = ()
-    """What else listens to the training, by the names under which programs register it."""
+    """Additional callbacks, by the names under which programs register them."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    """What is kept to resume from."""
+    """The checkpoints and the best weights to keep."""
     log: Log = field(default_factory=Log)
-    """What is kept."""
+    """What to record, and where."""
 
 
 class TrainedConfig(FitConfig):
-    """A model is fitted to samples of any kind."""
+    """Fit a model to samples or a text."""
 
     experiment: Literal["regression", "classification", "text"]
     data: Data | TextData
@@ -573,7 +571,7 @@ class TrainedConfig(FitConfig):
 
 
 class SupervisedConfig(TrainedConfig):
-    """A model is fitted to samples, each with a target."""
+    """Fit a model to samples with targets."""
 
     experiment: Literal["regression", "classification"]
     """Predict a number, or one of several classes."""
@@ -601,7 +599,7 @@ class SupervisedConfig(TrainedConfig):
 
 
 class TextConfig(TrainedConfig):
-    """A model learns to tell the next character of a text."""
+    """Train a model to predict the next character of a text."""
 
     experiment: Literal["text"]
     """Predict the next character."""
@@ -610,24 +608,24 @@ class TextConfig(TrainedConfig):
 
 
 class MinimizationConfig(Declared):
-    """The least value of a function is sought."""
+    """Minimize a function."""
 
     experiment: Literal["minimization"]
-    """There is no data and no model."""
+    """Minimize a function, without data and without a model."""
     seed: Seed = 0
-    """Fixes what is random; nothing is, as long as the optimizer is deterministic."""
+    """Determines random numbers; a deterministic optimizer uses none."""
     function: Function
-    """What is minimized."""
+    """The function to minimize."""
     optimizer: Optimizer
-    """What minimizes it, by PyTorch's name."""
+    """The optimizer, by PyTorch's name."""
     scheduler: AnySchedule | None = None
-    """How the learning rate changes, by PyTorch's name; counts iterations."""
+    """The schedule of the learning rate, by PyTorch's name; counts iterations."""
     callbacks: tuple[Listener, ...] = ()
-    """What else listens to the training, by the names under which programs register it."""
+    """Additional callbacks, by the names under which programs register them."""
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    """What is kept to resume from."""
+    """The checkpoints and the best weights to keep."""
     log: MinimizationLog = field(default_factory=MinimizationLog)
-    """What is kept."""
+    """What to record, and where."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if "groups" in self.optimizer.arguments:
@@ -635,18 +633,18 @@ class MinimizationConfig(Declared):
 
 
 Config = SupervisedConfig | TextConfig | MinimizationConfig
-"""What a file may say."""
+"""The configuration in a file."""
 AnyConfig = FitConfig | MinimizationConfig
 
 
-# Samples that are made up: one section per source, with what it makes.
+# Generators of samples: one section each.
 
 
 class Interval(Generator, Declared):
-    """Numbers over an interval of one feature."""
+    """Base of the generators of points about a curve y(x)."""
 
     samples: Samples = 200
-    """How many points."""
+    """Number of points."""
     noise: NotNegative = 0.1
     """The standard deviation of y about the curve."""
     low: float = -1.0
@@ -659,7 +657,7 @@ class Interval(Generator, Declared):
             yield "high", f"must be greater than low ({self.low:g}), got {self.high:g}"
 
     def scattered(self, coefficients: tuple[float, ...], stream: torch.Generator) -> Made:
-        """Return points about the polynomial with these coefficients, of rising powers."""
+        """Return points about a polynomial; its coefficients are in ascending order of powers."""
         x = self.low + (self.high - self.low) * draw(torch.rand, self.samples, generator=stream)
         noise = self.noise * draw(torch.randn, self.samples, generator=stream)
         y = np.polynomial.polynomial.polyval(x, coefficients) + noise
@@ -671,9 +669,9 @@ class Line(Interval):
     """Points scattered about a line: y = slope·x + intercept + noise·N(0, 1), x uniform."""
 
     name: Literal["line"]
-    """Which generator."""
+    """The generator's name."""
     slope: float = 2.0
-    """What y gains with each unit of x."""
+    """The increase of y per unit of x."""
     intercept: float = -1.0
     """The value of y at x = 0."""
 
@@ -690,7 +688,7 @@ class Polynomial(Interval):
     """Points scattered about a polynomial: y = c₀ + c₁·x + c₂·x² + ... + noise·N(0, 1)."""
 
     name: Literal["polynomial"]
-    """Which generator."""
+    """The generator's name."""
     coefficients: tuple[float, ...] = (0.0, -1.0, 0.0, 2.0)
     """c₀, c₁, c₂ and so on."""
 
@@ -709,33 +707,33 @@ class Plane(Generator, Declared):
     classes: ClassVar[int] = 2
 
     samples: Samples = 500
-    """How many points, half of them in each class."""
+    """Number of points, half of them in each class."""
     noise: NotNegative = 0.15
-    """The standard deviation of what is added to both coordinates."""
+    """The standard deviation of the noise in both coordinates."""
 
     def labelled(self, x: Array, y: Array, stream: torch.Generator) -> Made:
-        """Return points with noise added."""
+        """Return the points `x` with noise added, and their classes `y`."""
         noise = draw(torch.randn, len(x), 2, generator=stream)
         return Made(("x0", "x1"), x + self.noise * noise, y.astype(np.float64))
 
     def halves(self) -> tuple[Array, Array]:
-        """Return numbers from 0 to 1 for the points of both classes, and the classes."""
+        """Return evenly spaced numbers from 0 to 1 for each class in turn, and the classes."""
         first = self.samples // 2
         steps = [np.linspace(0, 1, count) for count in (first, self.samples - first)]
         return np.concatenate(steps), (np.arange(self.samples) >= first).astype(np.float64)
 
 
 def around(radius: Array, angle: Array) -> Array:
-    """Return points about the origin."""
+    """Return the points with these polar coordinates, shape (points, 2)."""
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 @GENERATORS.register
 class Moons(Plane):
-    """Two interleaving half circles of radius 1: class 0 the upper one, 1 the one set into it."""
+    """Two interleaving half circles of radius 1: class 0 the upper one, class 1 the lower one."""
 
     name: Literal["moons"]
-    """Which generator."""
+    """The generator's name."""
 
     def make(self, stream: torch.Generator) -> Made:
         part, target = self.halves()
@@ -750,16 +748,16 @@ class Circles(Plane):
     """Two circles about the origin: class 0 of radius 1, class 1 inside it."""
 
     name: Literal["circles"]
-    """Which generator."""
+    """The generator's name."""
     noise: NotNegative = 0.08
-    """The standard deviation of what is added to both coordinates."""
+    """The standard deviation of the noise in both coordinates."""
     factor: Annotated[float, Range(above=0, below=1)] = 0.5
     """The radius of the inner circle."""
 
     def make(self, stream: torch.Generator) -> Made:
         part, target = self.halves()
         radius = np.where(target, self.factor, 1.0)
-        # Both ends of the interval are one point of a circle: the last step stays before it.
+        # Angles 0 and 2π are the same point of a circle, so the last step ends before 2π.
         angle = 2 * np.pi * part * (1 - 2 / self.samples)
         return self.labelled(around(radius, angle), target, stream)
 
@@ -769,13 +767,13 @@ class Spiral(Plane):
     """Arms of a spiral about the origin, one per class."""
 
     name: Literal["spiral"]
-    """Which generator."""
+    """The generator's name."""
     arms: Annotated[int, Range(low=2, high=100)] = 2
-    """How many arms, and classes."""
+    """Number of arms, and of classes."""
     turns: Annotated[float, Range(above=0, high=100)] = 1.0
-    """How often each arm goes round."""
+    """Number of turns of each arm."""
     noise: NotNegative = 0.03
-    """The standard deviation of what is added to both coordinates."""
+    """The standard deviation of the noise in both coordinates."""
 
     @property
     def class_count(self) -> int:
@@ -796,13 +794,13 @@ class Blobs(Generator, Declared):
     classes: ClassVar[int] = 3
 
     name: Literal["blobs"]
-    """Which generator."""
+    """The generator's name."""
     samples: Samples = 500
-    """How many points."""
+    """Number of points."""
     centers: Annotated[int, Range(low=2, high=1000)] = 3
-    """How many clouds, and classes."""
+    """Number of clouds, and of classes."""
     features: Annotated[int, Range(low=1, high=1000)] = 2
-    """How many dimensions."""
+    """Number of dimensions."""
     spread: NotNegative = 1.0
     """The standard deviation of each cloud in each dimension."""
     box: Above = 10.0
@@ -830,9 +828,9 @@ class Xor(Plane):
     """The square from -1 to 1: class 1 where the coordinates differ in sign."""
 
     name: Literal["xor"]
-    """Which generator."""
+    """The generator's name."""
     noise: NotNegative = 0.0
-    """The standard deviation of what is added to both coordinates."""
+    """The standard deviation of the noise in both coordinates."""
 
     def make(self, stream: torch.Generator) -> Made:
         x = 2 * draw(torch.rand, self.samples, 2, generator=stream) - 1
@@ -840,6 +838,6 @@ class Xor(Plane):
 
 
 def draw(draws: Callable[..., torch.Tensor], *shape: int, generator: torch.Generator) -> Array:
-    """Return numbers of `torch.rand` or `torch.randn` in double precision."""
+    """Return random numbers of `draws`, `torch.rand` or `torch.randn`, in double precision."""
     numbers: Array = draws(*shape, generator=generator, dtype=torch.float64).numpy()
     return numbers

@@ -1,4 +1,4 @@
-"""The training step, compiled where that saves time; what a model and its steps cost."""
+"""The training step, compiled where this saves time; the costs of a model and its steps."""
 
 import math
 import sys
@@ -25,25 +25,26 @@ from .loop import Callback, Loop
 from .metrics import align_rows, with_prefix
 
 WORTHWHILE = 1500
-"""Calls from which compiling saves time. The first three calls, watched, traced and verified, take
-20 to 200 ms more; of models with 2 to 80,000 weights that was made up for after 500 to 1,000."""
+"""The number of calls from which compiling saves time. The first three calls are watched, traced
+and verified, which costs 20 to 200 ms; models with 2 to 80,000 weights regain it in 500 to 1,000
+calls."""
 
 
 class TrainingStep:
-    """A step that is called many times; what it computes is the same bits, compiled or not.
+    """A step that is called many times; its results have the same bits, compiled or not.
 
     Args:
-        function: from tensors to the loss. What it works on stands in its closure, where
-            `nanotorch.compile` looks for it.
-        optimizer: what it moves the weights with.
-        wanted: whether the configuration allows it to be compiled.
-        calls: how often it is going to be called.
+        function: takes tensors, returns the loss. Its closure holds the objects that it changes,
+            where `nanotorch.compile` looks for them.
+        optimizer: the optimizer that `function` uses.
+        wanted: whether the configuration allows compiling.
+        calls: the number of calls to come.
     """
 
     def __init__(
         self, function: Callable[..., Any], optimizer: optim.Optimizer, wanted: bool, calls: int
     ) -> None:
-        monitoring = getattr(sys, "monitoring", None)  # by which `cProfile` looks on from 3.12 on
+        monitoring = getattr(sys, "monitoring", None)  # `cProfile` uses it from Python 3.12 on
         tool = monitoring and monitoring.get_tool(monitoring.PROFILER_ID)
         self._reason = ""
         if not wanted:
@@ -61,7 +62,7 @@ class TrainingStep:
         self.call: Callable[..., Any] = self._compiled or function
 
     def record(self) -> Mapping[str, Any]:
-        """Return what was compiled, with the figures of each variant, or why nothing was."""
+        """Return the figures of each compiled variant, or the reason why none was compiled."""
         report = None if self._reason else self._compiled.report()
         reason = self._reason if report is None else report.problem
         if report is not None and not reason and report.plans:
@@ -79,20 +80,20 @@ def define_fit(
     size: int = 1,
     accumulate: int = 1,
 ) -> Callable[..., Any]:
-    """Return what fits a model to samples: from x, y, or x, y, x, y, ... to the loss before.
+    """Return the training step: from x, y, or x, y, x, y, ..., to the loss before the step.
 
-    Of several batches each sample counts alike, however the batches differ in size. Several
-    processes each take their rows of them, and add up what they have found. With bounds,
-    the norm of the gradients before them is returned beside the loss. An optimizer that searches
-    evaluates loss and gradients several times a step.
+    Every sample has the same weight, even if batches differ in size. Each of several processes
+    computes its rows of every batch, and the gradients are summed. With bounds, the step returns the
+    loss and the norm of the unclipped gradients. An optimizer that searches evaluates the loss and
+    its gradients several times per step.
 
     Args:
-        model, criterion, optimizer: what fits, by what, and how.
-        longest: the greatest norm of all gradients together.
-        largest: the greatest size of an element of them.
-        width: how many tensors a batch has: the inputs of the model, and the targets.
-        size: how many samples a batch has, but for the last.
-        accumulate: how many batches a step takes, but for the last.
+        model, criterion, optimizer: the model, the loss and the optimizer.
+        longest: the greatest norm of all gradients together; None for no bound.
+        largest: the greatest absolute value of a gradient's element; None for no bound.
+        width: the number of tensors in a batch: the inputs of the model and the targets.
+        size: the number of samples in a batch, except the last.
+        accumulate: the number of batches in a step, except the last.
     """
     parameters = list(model.parameters())
     several = ranks.size() > 1
@@ -115,7 +116,7 @@ def define_fit(
                 part = criterion(model(x, *others), y) * (len(y) / samples)
                 part.backward()
                 loss = loss + part.detach()
-            elif synchronized:  # the others wait for what it has to say of its samples: none
+            elif synchronized:  # the other processes wait for its statistics, of no samples
                 (model(x, *others).sum() * 0).backward()
         if several:
             loss = ranks.add_gradients(parameters, loss)
@@ -141,7 +142,7 @@ def define_fit(
 
 
 def searches(optimizer: optim.Optimizer) -> bool:
-    """Return whether an optimizer asks for several losses a step."""
+    """Return whether an optimizer evaluates the loss several times per step."""
     return isinstance(optimizer, optim.LBFGS)
 
 
@@ -152,7 +153,7 @@ def gradient_norm(parameters: Iterable[torch.Tensor]) -> float:
 
 
 def compilation_text(record: Mapping[str, Any]) -> str:
-    """Return what became of the step in one line; nothing where it was not tried."""
+    """Return a line for each compiled variant of the step; "" if there is none."""
     return "\n".join(
         f"compiled: {p['kernels']} of {p['traced']} kernels, {with_prefix(p['bytes'], 'B')};"
         f" {with_prefix(p['fresh'], 'B')} more a step, uncompiled "
@@ -161,12 +162,12 @@ def compilation_text(record: Mapping[str, Any]) -> str:
     )
 
 
-# How much arithmetic the forward pass of a model is, read off its graph.
+# The arithmetic in the forward pass of a model, counted in its graph.
 
 
 PRODUCTS = ("Mm", "Bmm", "Addmm", "Baddbmm", "Addbmm", "Mv", "Addmv", "Dot")
 ATTENTION = "ScaledDotProductFlashAttentionForCpu"
-# What puts numbers elsewhere, and computes none.
+# Operations that move numbers without computing any.
 MOVES = (
     *("View", "UnsafeView", "ReshapeAlias", "Alias", "AsStrided", "T", "Transpose", "Permute"),
     *("Unsqueeze", "Squeeze", "Expand", "Slice", "Select", "Split", "SplitWithSizes", "Unbind"),
@@ -178,19 +179,19 @@ RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 
 
 def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
-    """Return the floating-point operations of each module, without those of its submodules.
+    """Return the number of floating-point operations of each module, without its submodules.
 
-    A product and a sum count as two, and what is no product of matrices, convolution or attention
-    counts one for each element of its result.
+    A multiplication and an addition count as two. Every operation other than products of matrices,
+    convolutions and attention counts one per element of its result.
 
     Args:
-        model: is left as it was.
-        example: what it is given, in evaluation mode.
+        model: the model; it stays as it was.
+        example: its inputs; the pass runs in evaluation mode.
     """
     counts: Counter[nn.Module] = Counter()
 
     def see(module: nn.Module, args: Any, output: Any) -> None:
-        # Each place of a recurrent layer meets each of its matrices.
+        # A recurrent layer multiplies each element of a sequence by each of its matrices.
         result = output[0] if isinstance(output, tuple) else output
         matrices = sum(weight.numel() for weight in module.parameters() if weight.dim() > 1)
         places = result.numel() // result.shape[-1]
@@ -210,11 +211,11 @@ def operations(model: nn.Module, *example: torch.Tensor) -> Counter[nn.Module]:
 
 
 def of_node(node: Node, transposed: bool) -> int:
-    """Return the floating-point operations of one that was recorded.
+    """Return the number of floating-point operations of a recorded operation.
 
     Args:
-        node: what was recorded.
-        transposed: whether it is a transposed convolution, if it is one.
+        node: the recorded operation.
+        transposed: whether a convolution is a transposed one.
     """
     name = node.name().removesuffix("Backward0")
     shapes = [None if from_ is None else from_._outputs[k][0] for from_, k in node.next_functions]
@@ -251,8 +252,8 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     samples. FLOPs are per sample and of the forward pass, as `operations` counts them.
 
     Args:
-        model: what to describe; it is left as it was.
-        example: what it is given, at least two samples.
+        model: the model; it stays as it was.
+        example: its inputs, at least two samples.
     """
     shapes, samples = defaultdict[nn.Module, dict[str, None]](dict), len(example[0])
     kept = Counter[nn.Module]()
@@ -295,7 +296,7 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
 
 
 def flatten(value: Any) -> Iterator[Any]:
-    """Yield what is in nested containers."""
+    """Yield the items in nested lists and tuples."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from flatten(item)
@@ -312,7 +313,7 @@ def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple
         yield from tree(module, f"{indent}{fork} {name} ", indent + more)
 
 
-# Where the time of training steps goes: per operation and per module, forward and backward.
+# The time of training steps: per operation and per module, forward and backward.
 
 
 MOST_ROWS = 15
@@ -342,12 +343,12 @@ def median_costs(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
 
 
 class OperationProfile(Callback):
-    """Times the operations of the first steps, which run uncompiled meanwhile.
+    """Times the operations of the first steps; these steps run uncompiled.
 
     Args:
-        model, loss: whose modules are told apart.
-        optimizer: whose step is timed as one operation, unless it takes losses in between.
-        steps: how many steps to time.
+        model, loss: the modules that the table distinguishes.
+        optimizer: its step counts as one operation, unless it evaluates losses in between.
+        steps: the number of steps to time.
     """
 
     def __init__(
@@ -360,7 +361,7 @@ class OperationProfile(Callback):
         self._steps: list[float] = []
         """The seconds of each step."""
         self._costs: list[Costs] = []
-        """Of each step, by operation and module, with a NUL between them."""
+        """The costs of each step; a key is the operation and the module, with a NUL between."""
 
     def on_start(self, loop: Loop) -> None:
         if self._left and sys.getprofile() is None:
@@ -370,7 +371,7 @@ class OperationProfile(Callback):
 
     @contextmanager
     def recording(self, model: nn.Module) -> Iterator[None]:
-        """Time the operations of the block, one step."""
+        """Time the operations in the block, which is one step."""
         measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
         scopes.paths = self._names
         self._costs.append(defaultdict(lambda: np.zeros(3)))
@@ -393,7 +394,7 @@ class OperationProfile(Callback):
 
     @contextmanager
     def _update(self) -> Iterator[None]:
-        """Time what the optimizer does in the block, unobserved."""
+        """Time the optimizer's step in the block, without the profiler."""
         begun: list[Any] = []
 
         def begin(*args: Any) -> None:
@@ -430,7 +431,7 @@ class OperationProfile(Callback):
 
 
 def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
-    """Return what took most, a line each, with its share of the whole step."""
+    """Return the costliest keys, a line each, with their shares of the whole step."""
     rows = [[*heads, "calls", "µs", "share", "memory"]]
     for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
         calls, seconds, size = cost

@@ -1,4 +1,4 @@
-"""Regression, classification and text: a model is fitted to samples."""
+"""The experiments that fit a model to samples: regression, classification and text."""
 
 import itertools
 import math
@@ -57,13 +57,13 @@ from .plots import Plot, Records, loss_curves, predicted_plots, recall_curves
 from .run_directory import OptimizerState
 from .step import OperationProfile, TrainingStep, define_fit, gradient_norm, summary
 
-# Weights that are averages over the training.
+# Averages of the weights over the training.
 
 
 class Average(Callback):
     """Averages a model's weights: an exponential moving average over steps, or a mean over epochs.
 
-    Running statistics are those of the model itself, until `finish`.
+    Running statistics are those of the model itself until `finish` measures them anew.
     """
 
     def __init__(self, settings: schema.Averaging, model: nn.Module) -> None:
@@ -76,16 +76,16 @@ class Average(Callback):
 
     @property
     def begun(self) -> bool:
-        """Whether there is an average."""
+        """Whether there is an average already."""
         return bool(self._averaged.n_averaged.item())
 
     @property
     def model(self) -> nn.Module:
-        """A model of the same kind with the averages as its weights."""
+        """A copy of the model with the averages as its weights."""
         return self._averaged.module
 
     def finish(self, batches: Iterable[Any]) -> None:
-        """Measure the statistics of batch normalizations anew, with the averaged weights."""
+        """Measure the running statistics of batch normalizations anew, for an average of epochs."""
         if self.begun and not self._by_steps:
             swa_utils.update_bn(batches, self.model)
 
@@ -104,36 +104,36 @@ class Average(Callback):
         self._averaged.load_state_dict(state)
 
 
-# Training a model: its steps, the objects that they need, and the callbacks.
+# The training of a model: its steps, the objects that they need, and the callbacks.
 
 
 FAST_STEPS = 2
-"""Steps of a run that is only to show that everything works."""
+"""The number of steps of a run with `train.fast_dev_run`."""
 
 
 LARGEST_BATCH = 4096
-"""Samples per forward pass when a whole part is measured."""
+"""The most samples per forward pass when a whole part is measured."""
 LARGEST_INPUT = 500_000
-"""Numbers that go into such a pass."""
+"""The most numbers that go into such a pass."""
 PROMPT, SAMPLE = 20, 120
-"""Characters that a sample of text begins with, and characters that the model adds."""
+"""The numbers of characters in the prompt of a sample text, and in the model's continuation."""
 
 
 class Training(Experiment):
-    """An experiment that fits a model to batches: steps, the objects they need, callbacks."""
+    """Base of the experiments that fit a model to batches."""
 
     config: schema.FitConfig
     model: nn.Module
     loss: nn.Module
     loader: DataLoader[Any]
     kind: Kind | None
-    """What is predicted; None if that is not known."""
+    """The kind of prediction; None if it is not known."""
     unit = 1.0
-    """What makes a loss one in the target's own units."""
+    """The factor that converts a loss to the target's own units."""
     classes: Sequence[str] = ()
-    """What classes are called, if they have names."""
+    """The names of the classes, if they have any."""
     metrics: Mapping[str, Callable[..., Any]] = {}
-    """Functions of outputs and targets that are measured beside what belongs to the loss."""
+    """Functions of outputs and targets, measured in addition to the metrics of the loss."""
     _listening: Sequence[Callback]
 
     def _prepare(
@@ -145,7 +145,7 @@ class Training(Experiment):
             size: the number of samples in a batch of the loader, except the last.
             whole: the number of batches of this size.
             width: the number of tensors in a batch.
-            scheduler: a finished scheduler, in place of the one in the configuration.
+            scheduler: a scheduler object, which replaces the one in the configuration.
         """
         config, model, train = self.config, self.model, self.config.train
         self._parameters = list(model.parameters())
@@ -158,12 +158,12 @@ class Training(Experiment):
         self.epochs = -(-self.steps // per_epoch)
         bounds = train.clip_norm, train.clip_value
         self._clipped = bounds != (None, None)
-        # A smaller last step is one of an epoch, too seldom to be worth a variant of its own.
+        # A smaller step ends each epoch: too seldom to be worth a compiled variant of its own.
         full = self.steps * (whole // train.accumulate) // per_epoch
         step = define_fit(model, self.loss, self.optimizer, *bounds, width, size, train.accumulate)
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
-        """The norm of the latest gradients, before they were clipped."""
+        """The norm of the latest gradients before clipping."""
         self._profile = OperationProfile(model, self.loss, self.optimizer, config.log.profile)
         self._average = Average(config.averaging, model) if config.averaging else None
         self._schedule: Schedule | None = None
@@ -189,7 +189,7 @@ class Training(Experiment):
         )
 
     def _warning(self, results: Mapping[str, float], targets: Mapping[str, NDArray[Any]]) -> str:
-        """Return advice if a constant answer is better than the model's answers.
+        """Return advice if a constant prediction is better than the model's, else "".
 
         Args:
             results: the metrics.
@@ -213,7 +213,7 @@ class Training(Experiment):
         return "train longer, or with another learning rate"
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
-        """Return the tensors of each step: x and y of each batch that the step accumulates."""
+        """Return the tensors of each step: the x and y of each batch in it."""
         if not start:
             self._begin_pass()
         epoch: Iterator[Any] = iter(self.loader)  # the loader keeps its own position
@@ -224,8 +224,8 @@ class Training(Experiment):
         return ([tensor for batch in group for tensor in batch] for group in groups)
 
     def _begin_pass(self) -> None:
-        # Begin a new pass even if the end of the training cut the last one. If the last one was cut
-        # after its last batch, end it first: a sampler may draw random numbers at the end.
+        # Begin a new pass even if the end of the training cut the previous one. If it was cut after
+        # its last batch, end it first: a sampler may draw random numbers at the end.
         cut = self.loader.state_dict()["pass"]
         if cut is not None and cut["batches"] == len(self.loader):
             next(iter(self.loader), None)
@@ -250,7 +250,7 @@ class Training(Experiment):
         log, train, stopping = self.config.log, self.config.train, self.config.early_stopping
         events, write = recorder.events, recorder.write
         # The order matters: the learning rate is recorded before a schedule changes it, averages
-        # are updated before they are measured, and schedules read the new measurements.
+        # are updated before they are measured, and schedules need the new measurements.
         histograms = None
         if events and log.histograms:
             every = max(self.epochs // log.histograms, 1)
@@ -265,7 +265,7 @@ class Training(Experiment):
             self._schedule,
             StopEarly(**vars(stopping)) if stopping else None,
             self._profile if log.profile else None,
-            # Where rank 0 takes a step uncompiled to be shown, all do.
+            # All ranks take the traced step uncompiled, as rank 0 does.
             TraceStep(events.step if events else nullcontext) if log.tensorboard else None,
             histograms,
             shown_by(self.epochs, train.validate_every) if log.progress else None,
@@ -274,14 +274,14 @@ class Training(Experiment):
 
     def _validated(self) -> dict[str, float]:
         found = self.measure("validation")
-        if ranks.size() > 1 and found:  # another machine's last bits may differ
+        if ranks.size() > 1 and found:  # the last bits may differ on another machine
             values = torch.tensor([*found.values()], dtype=torch.float64)
             torch.distributed.broadcast(values, 0)
             found = dict(zip(found, values.tolist(), strict=True))
         return found
 
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Yield the weights and their latest gradients, by name."""
+        """Yield the weights and their latest gradients, each with its name."""
         for name, parameter in self.model.named_parameters():
             yield f"weights/{name}", parameter
             if parameter.grad is not None:
@@ -289,7 +289,7 @@ class Training(Experiment):
 
     @property
     def final_model(self) -> nn.Module:
-        """The model that is measured and kept: the averaged one, once there is one."""
+        """The model to measure and keep: the averaged one as soon as there is one."""
         if self._average is not None and self._average.begun:
             return self._average.model
         return self.model
@@ -324,15 +324,15 @@ class Training(Experiment):
         return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
 
     def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Return the model's outputs for a part, and the targets; None if it is empty."""
+        """Return the model's outputs for `part`, and the targets; None if the part is empty."""
         raise NotImplementedError
 
     def own_units(self, values: torch.Tensor) -> NDArray[Any]:
-        """Return outputs or targets, numbers in the target's own units."""
+        """Return outputs or targets as an array; numbers are in the target's own units."""
         return values.numpy()
 
     def measure(self, part: str) -> dict[str, float]:
-        """Return loss and metrics on a part, `part/loss` and so on; nothing if it is empty."""
+        """Return the loss and metrics on `part` as `part/loss` and so on; {} if it is empty."""
         found = self.evaluated(part)
         return self._measured(part, *found) if found else {}
 
@@ -372,7 +372,7 @@ class Training(Experiment):
         return Report(text, results, results["train/loss"], self._warning(results, targets))
 
     def _coefficients(self, results: dict[str, float]) -> str:
-        """Return what a linear model has learned; nothing of others."""
+        """Return a table of a linear model's coefficients; "" for other models."""
         return ""
 
 
@@ -386,7 +386,7 @@ class Supervised(Training):
         self.config = config
         self.kind = kind_of(config)
         # Each purpose has its own random stream, so more samples do not change the initial weights.
-        # These are PyTorch's for the same layers after the same `manual_seed`.
+        # The weights are PyTorch's for the same layers after the same `manual_seed`.
         data_stream, shuffling = streams(config.seed, 2)
         try:
             self.dataset = self._read(data_stream)
@@ -407,7 +407,7 @@ class Supervised(Training):
             raise merge_errors(error, config) from None
 
     def _read(self, stream: torch.Generator) -> Dataset:
-        """Return the samples, those left out that are not to be trained on."""
+        """Return the samples; with `overfit_batches`, only these batches of the training part."""
         config, train = self.config, self.config.train
         degree = LOSS_FACTS[config.loss.name].degree
         if isinstance(config, schema.TextConfig):
@@ -443,7 +443,7 @@ class Supervised(Training):
         return torch.from_numpy(self.predict(prepare_inputs(inputs[0], self.dataset, self.kind)))
 
     def _loss(self) -> nn.Module:
-        """Return the loss, with the weights of classes where the configuration wants some."""
+        """Return the loss, with the class weights of the configuration."""
         component = self.config.loss
         if isinstance(self.config, schema.SupervisedConfig):
             weights = class_weights(self.config.data.class_weights, self.dataset, component.name)
@@ -461,7 +461,7 @@ class Supervised(Training):
         return torch.from_numpy(self._outputs(samples.x)), torch.from_numpy(samples.y)
 
     def predict(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return what the model gives for inputs, numbers in the target's own units."""
+        """Return the model's outputs for `x`; numbers are in the target's own units."""
         return self.dataset.preprocessing.own_units(self._outputs(x))
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
@@ -504,7 +504,7 @@ class Supervised(Training):
         return [*callbacks, EveryFewEpochs(lambda step: self._sample(kind, recorder, step), every)]
 
     def _sample(self, kind: Characters, recorder: Recorder, step: int) -> None:
-        """Let the model continue a text, to be read on the terminal and in TensorBoard."""
+        """Let the model continue a text; show it on the terminal and in TensorBoard."""
         start = self.dataset.parts["train"].x[0, :PROMPT]
         prompt = "".join(self.classes[code] for code in start)
         text = kind.continued(self._outputs, self.dataset, prompt, SAMPLE)
@@ -526,9 +526,9 @@ class Supervised(Training):
                 events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def _coefficients(self, results: dict[str, float]) -> str:
-        """Return a linear model's coefficients, beside the best ones and, if known, the true ones.
+        """Return a table of a linear model's coefficients, the best ones and any known true ones.
 
-        The least mean square error is added to the results.
+        With `MSELoss`, add the least possible loss to `results`.
         """
         layer, *others = self.final_model.children()
         if not isinstance(layer, nn.Linear) or others or layer.out_features != 1:
@@ -563,13 +563,13 @@ class Supervised(Training):
 
 
 def batch_of(numbers: int) -> int:
-    """Return how many samples, with this many numbers each, one evaluation pass takes."""
+    """Return the number of samples in an evaluation pass, for samples of `numbers` numbers."""
     return min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, numbers)))
 
 
 @contextmanager
 def evaluation_mode(model: nn.Module) -> Iterator[nn.Module]:
-    """Put a model in evaluation mode in the block, and record nothing there."""
+    """Put a model in evaluation mode in the block, without recording a graph."""
     training = model.training
     model.eval()
     try:
@@ -580,14 +580,18 @@ def evaluation_mode(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def check_count(inputs: Sequence[Any], count: int) -> None:
-    """Refuse more or fewer inputs than a model takes."""
+    """Raise TypeError unless there are `count` inputs."""
     if len(inputs) != count:
         message = f"predict() takes {count} array{'s' * (count > 1)} of samples"
         raise TypeError(f"{message}; got {len(inputs)}")
 
 
 def prepare_inputs(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
-    """Convert samples, in the form of the data file, to inputs of the model."""
+    """Return samples in the form of the data file as inputs of the model.
+
+    Raises:
+        ValueError: if a sample has another number of values, or an unknown name.
+    """
     if isinstance(kind, Characters):
         return np.asarray(x)
     cells, columns = np.asarray(x), dataset.preprocessing.columns
@@ -603,14 +607,14 @@ def prepare_inputs(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
 
 
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
-    """Return what a model gives for inputs, `size` of them at a time."""
+    """Return a model's outputs for `x`, computed for `size` samples at a time."""
     with torch.no_grad():
         parts = [model(torch.from_numpy(x[k : k + size])).numpy() for k in range(0, len(x), size)]
     return np.concatenate(parts)
 
 
 def missing_classes(dataset: Dataset) -> Iterator[str]:
-    """Yield warnings of parts without samples of some classes, as of one with a single sample."""
+    """Yield a warning for each part that lacks samples of some classes."""
     classes = dataset.classes or ()
     for name, part in dataset.parts.items():
         absent = [classes[index] for index in np.setdiff1d(np.arange(len(classes)), part.y)]
@@ -621,7 +625,7 @@ def missing_classes(dataset: Dataset) -> Iterator[str]:
 
 
 def kind_of(config: schema.TrainedConfig) -> Kind:
-    """Return what is predicted."""
+    """Return the kind of prediction."""
     loss = config.loss.name
     if isinstance(config, schema.TextConfig):
         return Characters(loss)
@@ -634,13 +638,13 @@ KINDS: Mapping[str, type[Kind]] = {
 
 
 def streams(seed: int, count: int) -> list[torch.Generator]:
-    """Return independent random streams that are fixed by one seed."""
+    """Return `count` independent random streams, determined by one seed."""
     states = np.random.SeedSequence(seed).generate_state(count)
     return [torch.Generator().manual_seed(int(state)) for state in states]
 
 
 def least_squares(samples: Samples, bias: bool) -> tuple[Array, float]:
-    """Return the linear function with the least mean square error on `samples`, and that error.
+    """Return the weights of the linear function with the least mean square error, and that error.
 
     The last weight is the bias, which is 0 if `bias` is False.
     """
