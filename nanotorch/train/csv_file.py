@@ -1,4 +1,4 @@
-"""Tables of comma-separated values, with the line and column of every cell at hand."""
+"""Tables of comma-separated values; errors name the line and column of a cell."""
 
 import contextlib
 import csv
@@ -23,20 +23,20 @@ Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
-"""What programs write between cells."""
+"""Delimiters that programs write, and their names in messages."""
 NO_HEADER = "holds values, not the names of columns"
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
-"""What a cell without a value holds, in any case."""
+"""The texts of cells without a value, in lower case."""
 AS_NAN = {form: "nan" for text in MISSING for form in (text, text.upper(), text.title())}
 QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 LARGEST_TABLE = 1_000_000_000
 MOST_COLUMNS = 100_000
 QUOTED_MARK = "\x1f"
-"""What stands for a delimiter that is part of a cell."""
+"""The replacement of a delimiter inside a quoted cell."""
 BLOCK = 20_000
-"""Lines that are read at once."""
+"""The number of lines that are read at once."""
 MOST_WRONG = 3
-"""Wrong cells of a column of which each is told."""
+"""The most wrong cells in a column that are reported one by one."""
 DROP = "data.missing: drop leaves out such rows"
 FILL = "data.missing: mean puts in the column's mean, drop leaves out the row"
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
@@ -44,57 +44,57 @@ NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.A
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table; several where a quoted cell has line breaks."""
+    """One row of a table: a line, or several if a quoted cell has line breaks."""
 
     line: int
-    """The number of the first in the file, from 1."""
+    """The number of its first line in the file, from 1."""
     text: str
     cells: Sequence[str]
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """The names of columns and the rows; every row has as many cells as there are names."""
+    """The names of the columns and the rows; every row has one cell per column."""
 
     source: str
     header: Sequence[str]
     count: int
-    """How many rows there are."""
+    """The number of rows."""
     read: Callable[[], Sequence[Row]]
-    """Returns the rows with all that is known of them."""
+    """Returns the rows with their lines in the file."""
     delimiter: str = ","
     configured: bool = True
-    """Whether a configuration says how tables are read, and can be changed."""
+    """Whether the user's configuration says how to read tables; messages then name its keys."""
     floats: Mapping[str, Array] = field(default_factory=dict)
-    """Columns that were read quickly: their numbers, NaN where there is no value."""
+    """The columns of numbers that NumPy has read; NaN is a missing value."""
     words: Mapping[str, Texts] = field(default_factory=dict)
-    """Others that were read quickly: their texts."""
+    """The columns of texts that were read along with them."""
 
     @cached_property
     def rows(self) -> Sequence[Row]:
-        """The rows; of a large table they take long to read, and much memory."""
+        """The rows; for a large table they need much time and memory."""
         return self.read()
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each column stands."""
+        """The index of each column."""
         return {name: index for index, name in enumerate(self.header)}
 
     def texts(self, column: str) -> list[str]:
-        """Return the cells of a column, without the blanks around them."""
+        """Return the cells of a column, without surrounding blanks."""
         if column in self.words:
             return self.words[column].tolist()
         index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
     def names(self, column: str) -> set[str]:
-        """Return what the cells of a column hold; nothing if a number is among it."""
+        """Return the different values of a column; the empty set if one of them is a number."""
         texts = () if column in self.floats else self.texts(column)
         names = {text for text in set(texts) if text.lower() not in MISSING}
         return set() if any(NUMBER.fullmatch(name) for name in names) else names
 
     def without(self, columns: Sequence[str]) -> "CsvFile":
-        """Return the table without the rows that lack a value in one of some columns."""
+        """Return the table without the rows that lack a value in any of `columns`."""
         whole = np.ones(self.count, dtype=bool)
         for column in columns:
             if column in self.floats:
@@ -118,14 +118,17 @@ class CsvFile:
         known: Sequence[str] | None = None,
         unfit: str = "",
     ) -> Array:
-        """Return the cells of a column as numbers, or the number of each among what is known.
+        """Return the cells of a column as numbers, or their indices in `known`.
 
         Args:
             column: its name.
-            missing: whether cells without a value are NaN, and no mistake.
-            advice: what a configuration can do about them, if they are.
-            known: what cells may hold, if not numbers.
-            unfit: what is said of a cell that holds something else.
+            missing: whether cells without a value become NaN; otherwise they are a mistake.
+            advice: the advice in the message about such a mistake.
+            known: the possible values of cells; None for numbers.
+            unfit: the message about any other value.
+
+        Raises:
+            ConfigError: names every wrong cell, or the first of many.
         """
         found = self.floats.get(column) if known is None else None
         if found is not None and (missing or not np.isnan(found).any()):
@@ -135,7 +138,7 @@ class CsvFile:
         if known is None:
             value = {text: float(text) for text in {*texts} if NUMBER.fullmatch(text)}
         said = dict[str, tuple[str, str]]()
-        """What is wrong with a text, and what to do."""
+        """For each wrong text, the mistake and the advice."""
         for text in [text for text in {*texts} if not math.isfinite(value.get(text, math.nan))]:
             do = ""
             if text.lower() in MISSING:
@@ -161,13 +164,13 @@ class CsvFile:
         return np.array([value.get(text, math.nan) for text in texts], dtype=np.float64)
 
     def problem(self, row: Row, column: str, message: str) -> Problem:
-        """Return what is wrong with one cell."""
+        """Return the problem `message` about one cell, with its place."""
         starts = [*cell_starts(row.text, self.delimiter)]
         place = place_within(self.source, row.line, row.text, starts[self.positions[column]])
         return Problem(f"column {quoted(column)}", message, place)
 
     def in_order(self, problems: Sequence[Problem]) -> list[Problem]:
-        """Return problems, those of the table behind the others in the order of its lines."""
+        """Return the problems sorted: first those outside the table, then by line and column."""
         own = {p: p.place for p in problems if p.place and p.place.source == self.source}
         return sorted(problems, key=lambda p: (own[p].line, own[p].column) if p in own else (0, 0))
 
@@ -185,7 +188,7 @@ def cell_starts(text: str, delimiter: str) -> Iterator[int]:
 
 
 def mostly_numbers(cells: Sequence[str]) -> bool:
-    """Return whether more than half of some cells are numbers."""
+    """Return whether more than half of the cells are numbers."""
     return 2 * sum(bool(NUMBER.fullmatch(cell)) for cell in cells) > len(cells)
 
 
@@ -196,13 +199,13 @@ def read_csv(
     configured: bool = True,
     named: Sequence[str] = (),
 ) -> CsvFile:
-    """Return the table in a file; blank lines are passed over.
+    """Return the table in a file, without its blank lines.
 
     Args:
         path: the file, in UTF-8.
-        delimiter: what stands between cells.
+        delimiter: the character between cells.
         header: whether the first line holds the names of the columns.
-        configured: whether a configuration says how, which messages then refer to.
+        configured: whether the user's configuration says how to read it; messages name its keys.
         named: columns whose cells are names, even if they look like numbers.
 
     Raises:
@@ -212,7 +215,7 @@ def read_csv(
     read = partial(read_with_places, path, delimiter, header, configured)
     try:
         names, floats, words = read_fast(path, delimiter, header, named)
-    except (ValueError, csv.Error):  # it may be a mistake, whose place is looked for
+    except (ValueError, csv.Error):  # the slow reader knows more forms, and places of mistakes
         names, rows = read()
         return CsvFile(shown_path(path), names, len(rows), lambda: rows, delimiter, configured)
     count = len(next(iter([*floats.values(), *words.values()])))
@@ -223,15 +226,17 @@ def read_csv(
 def read_fast(
     path: Path, delimiter: str, header: bool, named: Sequence[str]
 ) -> tuple[list[str], dict[str, Array], dict[str, Texts]]:
-    """Return the names of the columns, the numbers of some by NumPy's reader, the texts of others.
+    """Return the names of the columns, the columns of numbers, and those of texts.
+
+    NumPy reads the numbers. `read_with_places` reads the tables that this function refuses.
 
     Raises:
-        ValueError: if there is anything wrong, a line break in a cell, or one column only.
+        ValueError: for any mistake, a line break in a cell, or a single column.
         csv.Error: if a quote is not closed in its line.
     """
     blocks, columns = list[Array](), list[int]()
     texts: dict[int, list[str]] = {}
-    known: dict[str, str] = {}  # equal texts are one in memory
+    known: dict[str, str] = {}  # so that equal texts share memory
     with open_file(path) as file, io.TextIOWrapper(file, "utf-8-sig") as whole:
         if size_of(file) > LARGEST_TABLE:
             raise ValueError
@@ -256,18 +261,18 @@ def read_fast(
                 for index, found in texts.items():
                     cell = cells[index].replace(QUOTED_MARK, delimiter).strip()
                     found.append(known.setdefault(cell, cell))
-    numbers = np.concatenate(blocks)  # of none, a ValueError
+    numbers = np.concatenate(blocks)  # ValueError if there are none
     floats = {names[k]: numbers[:, i] for i, k in enumerate(columns)}
     return names, floats, {names[k]: np.array(found, object) for k, found in texts.items()}
 
 
 def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:
-    """Yield the lines of a table that are not blank without their quotes, as long as all are alike.
+    """Yield the lines of a table without quotes and without blank lines.
 
-    A delimiter within quotes becomes a `QUOTED_MARK`.
+    A delimiter inside quotes becomes a `QUOTED_MARK`.
 
     Raises:
-        ValueError: where the number of cells differs from the first line's.
+        ValueError: if a line has another number of cells than the first, or a `QUOTED_MARK`.
         csv.Error: if a quote is not closed in its line.
     """
     count = None
@@ -285,10 +290,10 @@ def plain_lines(lines: Iterable[str], delimiter: str) -> Iterator[str]:
 
 
 def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int]) -> Array:
-    """Return the numbers in some columns of lines, NaN where there is no value.
+    """Return the numbers in `columns` of the lines, with NaN for cells without a value.
 
     Raises:
-        ValueError: if a cell holds something else.
+        ValueError: if a cell holds anything else.
     """
     if not columns:
         return np.empty((len(lines), 0))
@@ -297,7 +302,7 @@ def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int
         numbers = np.loadtxt(lines, usecols=columns, **options)
         if np.isfinite(numbers).all():
             return numbers
-    # A value is missing, or there is something wrong.
+    # A value is missing, or wrong.
     rows = [line.rstrip("\n").split(delimiter) for line in lines]
     filled = (delimiter.join([AS_NAN.get(cell, cell) for cell in cells]) for cells in rows)
     numbers = np.loadtxt(filled, usecols=columns, **options)
@@ -310,7 +315,12 @@ def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int
 def read_with_places(
     path: Path, delimiter: str, header: bool, configured: bool
 ) -> tuple[list[str], list[Row]]:
-    """Return the names of the columns and the rows of a table; a mistake tells its place."""
+    """Return the names of the columns and the rows of a table.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ConfigError: for a mistake; names its place.
+    """
     source, rows = shown_path(path), list[Row]()
 
     def error(message: str, line: int = 1, text: str = "", position: int = 0) -> Exception:
@@ -382,7 +392,7 @@ def read_with_places(
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as comma-separated values; numbers as short as they can be read back."""
+    """Return rows as comma-separated values; floats are the shortest texts that read back equal."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

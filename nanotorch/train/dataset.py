@@ -1,4 +1,4 @@
-"""Samples for training: read or made up, divided into parts, and standardized."""
+"""Samples for training: read or generated, divided into parts, and standardized."""
 
 import contextlib
 import errno
@@ -41,25 +41,25 @@ from .csv_file import (
 from .load import flow
 from .schema import Data, Generator, PartFiles, Split, TextData
 
-# How samples become inputs of a model: what was measured on the training part, kept for later.
+# The preprocessing of samples, with measurements of the training part, is kept for predictions.
 
 
 Array = NDArray[np.float64]
 Unread = NDArray[np.generic]
-"""An array of which nothing is known yet."""
+"""An array that is not checked yet."""
 BLOCK = 4096
-"""Samples that are looked at together."""
+"""The number of samples that are processed together."""
 FILLED: Mapping[str, Callable[..., Array]] = {"mean": np.nanmean, "median": np.nanmedian}
-"""What may take the place of missing numbers."""
+"""The functions that compute replacements for missing numbers, by `data.missing`."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table, and the features it becomes."""
+    """One column of a table, and its features."""
 
     name: str
     categories: Sequence[str] | None = None
-    """The values it holds, where these are names; each is a feature."""
+    """The values of a column of names, each of them a feature; None for numbers."""
 
     @property
     def features(self) -> list[str]:
@@ -69,9 +69,9 @@ class Column:
         return [f"{self.name}={category}" for category in self.categories]
 
     def values(self, table: CsvFile, missing: bool) -> Array:
-        """Return the features of all rows, shape (rows, features); NaN where a number is missing.
+        """Return the features of all rows, shape (rows, features); NaN for a missing number.
 
-        A name that is missing is none of the categories.
+        A missing name is none of the categories.
         """
         unfit = "is not a value that training has seen"
         found = table.numbers(self.name, missing, known=self.categories, unfit=unfit)[:, None]
@@ -80,7 +80,11 @@ class Column:
         return np.equal(found, np.arange(len(self.categories))).astype(np.float64)
 
     def of_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Return the features of the cells that a program gives, None where a number is missing."""
+        """Return the features of cells from a program; NaN for a missing number, given as None.
+
+        Raises:
+            ValueError: if a name is not among the categories.
+        """
         if self.categories is None:
             return cells.astype(np.float64)[:, None]
         names = cells.astype(str)
@@ -92,44 +96,47 @@ class Column:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """From the rows of a table, or arrays, to inputs: (value - mean) / scale.
+    """Converts the rows of a table, or arrays, to inputs: (value - mean) / scale.
 
-    `preprocessing.json` has these fields, by their names.
+    `preprocessing.json` has these fields under the same names.
     """
 
     later: ClassVar = ("target_mean", "target_scale")
-    """What older files lack."""
+    """The fields that older files lack."""
 
     columns: Sequence[Column] = ()
-    """Those of the table; none for arrays."""
+    """The columns of the table; none for arrays."""
     features: Sequence[str] = ()
-    """The name of each input."""
+    """The name of each feature."""
     mean: Array = field(default_factory=lambda: np.zeros(0))
-    """Subtracted from each feature."""
+    """The number subtracted from each feature."""
     scale: Array = field(default_factory=lambda: np.zeros(0))
-    """What each feature is then divided by."""
+    """The divisor of each feature after the subtraction."""
     fill: Array = field(default_factory=lambda: np.zeros(0))
-    """What takes the place of missing numbers before."""
+    """The replacement of missing numbers in each feature, before the subtraction."""
     shape: tuple[int, ...] = ()
     """The shape of one sample."""
     target: str = "y"
     target_mean: float = 0.0
-    """Subtracted from a target that is a number."""
+    """The number subtracted from a target that is a number."""
     target_scale: float = 1.0
-    """What it is then divided by."""
+    """The divisor of such a target after the subtraction."""
     classes: Sequence[str] | None = None
-    """What classes are called, in their order; None where the target is a number."""
+    """The names of the classes in order; None if the target is a number."""
     delimiter: str = ","
     header: bool = True
     missing: bool = False
     """Whether numbers may be missing."""
 
     def rows(self, table: CsvFile, trained: str = "") -> Array:
-        """Return the features of a table, as they stand there.
+        """Return the features of a table, not standardized, shape (rows, features).
 
         Args:
-            table: has the columns, and perhaps others.
-            trained: what was trained on these columns, to be told if they are not there.
+            table: the table; it may have further columns.
+            trained: the run that was trained on these columns, for the message if one is missing.
+
+        Raises:
+            ConfigError: if a column is missing or a cell is wrong.
         """
         missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
@@ -149,12 +156,12 @@ class Preprocessing:
         return found
 
     def fitted(self, x: Array, standardize: bool | str, missing: str) -> "Preprocessing":
-        """Return the preprocessing with what is measured on the training part `x`.
+        """Return the preprocessing with the mean, scale and fill of the training part.
 
         Args:
-            x: shape (samples, features).
-            standardize: as of `moments`.
-            missing: what takes the place of missing numbers, one of `FILLED`.
+            x: the features of the training part, shape (samples, features).
+            standardize: as in `moments`.
+            missing: the replacement of missing numbers, a key of `FILLED` if they are allowed.
 
         Raises:
             ValueError: if a feature has no value at all.
@@ -170,7 +177,7 @@ class Preprocessing:
         return replace(self, mean=mean, scale=scale, fill=fill)
 
     def inputs(self, x: Array) -> NDArray[np.float32]:
-        """Return features, shape (samples, features), as inputs of the model."""
+        """Return features, shape (samples, features), as standardized inputs of the model."""
         scaled, end = np.empty(x.shape, dtype=np.float32), 0
         for block in blocks(x, self.fill if self.missing else math.nan):
             start, end = end, end + len(block)
@@ -178,16 +185,16 @@ class Preprocessing:
         return scaled.reshape(len(x), *self.shape)
 
     def own_units(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return targets, or outputs of the model, in the units of the target."""
+        """Return standardized targets, or outputs of the model, in the units of the target."""
         if (self.target_mean, self.target_scale) == (0, 1):
             return values
         return values.astype(np.float64) * self.target_scale + self.target_mean
 
     def coefficients(self, weights: Array) -> Array:
-        """Return what a linear model adds to the target for a unit of each feature, and at 0.
+        """Return a linear model's coefficients and intercept in the units of the data.
 
         Args:
-            weights: of its inputs; the last one is its bias.
+            weights: the model's weights for standardized inputs; the last one is its bias.
         """
         slopes = weights[:-1] / self.scale
         own = np.append(slopes, weights[-1] - slopes @ self.mean) * self.target_scale
@@ -195,14 +202,14 @@ class Preprocessing:
         return own
 
     def record(self) -> dict[str, Any]:
-        """Return everything as JSON has it."""
+        """Return the fields as values for JSON."""
         arrays = {name: getattr(self, name).tolist() for name in ("mean", "scale", "fill")}
         columns, shape = [vars(column) for column in self.columns], list(self.shape)
         return {**vars(self), **arrays, "columns": columns, "shape": shape}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Preprocessing":
-        """Return what `record` gave.
+        """Return the preprocessing of a `record`.
 
         Raises:
             ValueError: if its parts do not fit together.
@@ -233,7 +240,7 @@ class Preprocessing:
 
 
 def blocks(x: NDArray[Any], fill: Array | float) -> Iterator[Array]:
-    """Yield some rows after the other in double precision, with numbers in place of NaN."""
+    """Yield blocks of rows in double precision, with `fill` instead of NaN."""
     for start in range(0, len(x), BLOCK):
         block = x[start : start + BLOCK].astype(np.float64)
         yield np.where(np.isnan(block), fill, block)
@@ -242,12 +249,13 @@ def blocks(x: NDArray[Any], fill: Array | float) -> Iterator[Array]:
 def moments(
     x: NDArray[Any], standardize: bool | str, fill: Array | float = 0.0
 ) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of each feature, or what changes nothing.
+    """Return the mean and the standard deviation of each feature.
 
     Args:
-        x: shape (samples, features).
-        standardize: whether to; `together` for one mean and one deviation of all features.
-        fill: what takes the place of missing numbers.
+        x: the features, shape (samples, features).
+        standardize: if False, return means of 0 and deviations of 1; `together` for one mean and
+            one deviation over all features.
+        fill: the replacement of missing numbers.
     """
     features = x.shape[1]
     if not standardize:
@@ -261,39 +269,39 @@ def moments(
     return mean, np.where(constant, 1.0, scale)
 
 
-# Samples of a configuration: a table, arrays in NumPy's files, or what a generator makes up.
+# The samples of a configuration: a table, arrays in NumPy files, or generated samples.
 
 
 MOST_CLASSES = 1000
-"""A column with more different values is not one of classes."""
+"""The most different values of a column of classes."""
 MOST_NAMES = 100
-"""A column with more different names is no feature, unless it is said to be."""
+"""The most different names in a column, unless the configuration lists it as `categorical`."""
 MOST_NUMBERS = 200_000_000
 LARGEST_ARRAYS = 16 * MOST_NUMBERS
-"""Bytes of a file, and of what an archive unpacks to."""
+"""The most bytes in a file, and in a member of an archive once unpacked."""
 PARTS = ("train", "validation", "test")
 Targets = Literal["regression", "binary", "classes"]
-"""Numbers, the classes 0 and 1 as numbers, or any classes, counted from 0."""
+"""The kinds of targets: numbers; 0 or 1 as numbers; or classes, counted from 0."""
 
 
 Raw = tuple[NDArray[Any], NDArray[Any], Preprocessing]
-"""Samples before they are divided: x, shape (samples, features), of a file of NumPy not in memory
-yet; y; and what they are."""
+"""Samples before the split: x, shape (samples, features), not in memory yet if a NumPy file holds
+it; y; and their preprocessing."""
 
 
 class SampleReader:
     """Reads the samples that a configuration describes; raises a `ConfigError` if it cannot.
 
     Args:
-        data: the configuration's section.
-        targets: what targets are to be.
+        data: the section `data` of the configuration.
+        targets: the kind of the targets.
     """
 
     def __init__(self, data: Data, targets: Targets) -> None:
         self._data, self._targets = data, targets
 
     def read(self, stream: torch.Generator) -> Raw:
-        """Return all samples of the main source; if they are made up, by numbers of `stream`."""
+        """Return all samples of the main source; a generator uses random numbers of `stream`."""
         data = self._data
         if path := data.csv or data.npz:
             return self.read_file(path, "data.csv" if data.csv else "data.npz")
@@ -312,8 +320,8 @@ class SampleReader:
 
         Args:
             path: the file.
-            where: the path of the configuration's value that names it.
-            like: what was found in the main file, whose form this one has.
+            where: the dotted path of the configuration value that names it.
+            like: the preprocessing of the main file, which this file must fit.
         """
         data = self._data
         if data.csv is not None:
@@ -322,7 +330,7 @@ class SampleReader:
         return self._arrays(both, str(data.target), like)
 
     def _shaped(self, x: NDArray[Any], y: NDArray[Any], preprocessing: Preprocessing) -> Raw:
-        """Return samples with the shape that they are to have, kept flat until used."""
+        """Return samples with their shape in the preprocessing; the array itself stays flat."""
         shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
         if math.prod(shape) != flat.shape[1]:
             message = f"{list(shape)} has no place for {flat.shape[1]} numbers"
@@ -394,7 +402,7 @@ class SampleReader:
         return self._shaped(x, y, preprocessing)
 
     def _advice(self, table: CsvFile, preprocessing: Preprocessing) -> Iterator[Problem]:
-        """Yield which settings let a table be read of which some columns are no numbers."""
+        """Yield a problem with the settings that make a table with wrong cells readable."""
         data, lists = self._data, dict[str, list[str]]()
         for column in preprocessing.columns:
             name, texts = column.name, table.texts(column.name)
@@ -419,7 +427,7 @@ class SampleReader:
             yield Problem("data", f"this table can be read with {' '.join(settings)}")
 
     def _classes(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the classes in their order, of the values that the target's column has."""
+        """Return the classes in order; `values` are the different values of the target column."""
         column, positive = f"column {quoted(self._data.target)}", self._data.positive
         counted = f"{column} has {len(values)} different values"
         if self._targets == "classes" and (positive is None or len(values) > 2):
@@ -451,8 +459,8 @@ class SampleReader:
 
         Args:
             both: the arguments of `_load` for the inputs and for the targets.
-            target: what the targets are called.
-            like: as of `read_file`.
+            target: the name of the target.
+            like: as in `read_file`.
         """
         (x, y), (x_path, y_path) = [self._load(*of) for of in both], [path for *_, path in both]
         if x.ndim < 2 or (not x[:1].size and len(x)):
@@ -483,10 +491,10 @@ class SampleReader:
         return self._shaped(inputs, targets, like or own)
 
     def _load(self, path: Path, name: str | None, where: str, named: str) -> Unread:
-        """Return an array of a file: the one called `name`, or the only one.
+        """Return the array `name` of an archive, or the array of a file of one if `name` is None.
 
-        `where` is the path of the configuration's value that names the file, `named` of the one
-        that names the array.
+        `where` and `named` are the dotted paths of the configuration values that name the file
+        and the array.
         """
         shown = shown_path(path)
         try:
@@ -503,7 +511,7 @@ class SampleReader:
                 return array
         except ConfigError:
             raise
-        except Exception as error:  # of which a damaged file may cause many
+        except Exception as error:  # a damaged file can cause many kinds
             objects = any(words in str(error) for words in ("Object arrays", "Python objects"))
             reason = "it holds objects, which could run code" if objects else ""
             reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
@@ -511,7 +519,7 @@ class SampleReader:
 
 
 def numbers(array: Unread, where: str) -> NDArray[Any]:
-    """Return an array, whose elements must be finite numbers."""
+    """Return `array`; refuse elements that are not finite numbers, and too many of them."""
     if array.dtype.kind not in "biuf":
         raise refusal(where, f"holds {array.dtype}, not numbers")
     if array.size > MOST_NUMBERS:
@@ -524,9 +532,9 @@ def numbers(array: Unread, where: str) -> NDArray[Any]:
 
 
 def sorted_values(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the different values of a column: numbers by size, names by the alphabet.
+    """Return the different values of a column: numbers by size, names in alphabetical order.
 
-    What stands for no value is none.
+    Texts of missing values are left out.
     """
     values = {text for text in texts if text.lower() not in MISSING}
     if all(NUMBER.fullmatch(value) for value in values):
@@ -535,20 +543,20 @@ def sorted_values(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def category_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
-    """Return the names in a column that has no numbers, if they are few enough for features."""
+    """Return the names in a column without numbers if there are few enough for features."""
     names = table.names(column)
     return sorted_values([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
 
 
 @contextlib.contextmanager
 def opened_arrays(path: Path) -> Iterator[Any]:
-    """Give the block the array of a file, or what gives those of an archive by their names.
+    """Yield the array of a file, or a mapping of the arrays in an archive, for the block.
 
     A single array stays in its file until its elements are used.
 
     Raises:
-        OSError: if it is no file, or one that is too large.
-        Exception: of many kinds, if it is none of NumPy's.
+        OSError: if the file cannot be read, or is too large.
+        Exception: of many kinds, if it is not a NumPy file.
     """
     with open_file(path) as file:
         large, single = size_of(file) > LARGEST_ARRAYS, file.read(6) == b"\x93NUMPY"
@@ -561,17 +569,17 @@ def opened_arrays(path: Path) -> Iterator[Any]:
         yield found
 
 
-# Samples into parts, as the model gets them.
+# The parts of the samples, in the form that the model needs.
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Inputs and targets of some samples, as the model gets them."""
+    """Inputs and targets of samples, in the form that the model needs."""
 
     x: NDArray[np.float32] | NDArray[np.int64]
     """Shape (samples, ...)."""
     y: NDArray[np.float32] | NDArray[np.int64]
-    """Shape (samples, 1) of numbers, (samples,) of classes, (samples, places) of characters."""
+    """Shape (samples, 1) for numbers, (samples,) for classes, (samples, context) for characters."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -579,29 +587,32 @@ class Samples:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The parts, and what has to be known to treat new samples as they were treated."""
+    """The parts, and the preprocessing that new samples need, too."""
 
     parts: Mapping[str, Samples]
     preprocessing: Preprocessing
 
     @property
     def classes(self) -> Sequence[str] | None:
-        """What the classes are called; None where the target is a number."""
+        """The names of the classes; None if the target is a number."""
         return self.preprocessing.classes
 
     def targets(self, part: str) -> NDArray[Any]:
-        """Return the targets of a part, numbers in their own units."""
+        """Return the targets of a part; numbers are in their own units."""
         return self.preprocessing.own_units(self.parts[part].y)
 
 
-@np.errstate(all="ignore")  # what overflows is refused
+@np.errstate(all="ignore")  # numbers that overflow are refused
 def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Dataset:
     """Return the samples that a configuration describes.
 
     Args:
-        data: the configuration's section.
-        targets: what targets are to be.
-        generator: where all randomness comes from.
+        data: the section `data` of the configuration.
+        targets: the kind of the targets.
+        generator: the source of all random numbers.
+
+    Raises:
+        ConfigError: if the samples cannot be read or divided, or do not fit float32.
     """
     reader = SampleReader(data, targets)
     x, y, preprocessing = reader.read(generator)
@@ -611,7 +622,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         raise refusal("data.target", message)
     given = data.parts or PartFiles()
     files = {"validation": given.validation, "test": given.test}
-    # Parts that have files of their own get nothing else.
+    # A part with a file of its own gets no share of the main source.
     shares = {name: 0.0 if files.get(name) else getattr(data.split, name) for name in PARTS}
     total = sum(shares.values())
     split = Split(**{name: share / total for name, share in shares.items()})
@@ -627,7 +638,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         if path := files.get(name):
             own_x, own_y, _ = reader.read_file(path, f"data.parts.{name}", preprocessing)
             pieces[name] = np.array(own_x), own_y.astype(np.float64)
-    del x, y  # which may be large
+    del x, y  # they may be large
     try:
         train = pieces["train"][0]
         preprocessing = preprocessing.fitted(train, data.standardize, data.missing)
@@ -643,7 +654,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         y = (y - preprocessing.target_mean) / preprocessing.target_scale
         wanted = y.astype(np.int64) if targets == "classes" else y.astype(np.float32)[:, None]
         samples[name] = Samples(preprocessing.inputs(x), wanted)
-    finite = np.isfinite(preprocessing.scale)  # what only double precision can hold is not
+    finite = np.isfinite(preprocessing.scale)  # False for features that overflow 32 bits
     for part in samples.values():
         finite = finite & np.isfinite(part.x.reshape(len(part), finite.size)).all(axis=0)
     if not all(np.isfinite(part.y).all() for part in samples.values()):
@@ -660,7 +671,7 @@ def split_indices(
 ) -> dict[str, NDArray[np.int64]]:
     """Return the indices of the samples of each part, in the sequence of `order`.
 
-    Each value that occurs in `strata` is divided for itself, by the same fractions.
+    The samples of each value in `strata` are divided separately, by the same fractions.
     """
     part = np.empty(len(order), dtype=np.int64)
     shuffled = strata[order]
@@ -672,23 +683,26 @@ def split_indices(
 
 
 def split_ends(split: Split, count: int) -> NDArray[np.int64]:
-    """Return where each part of so many samples ends."""
+    """Return the index at which each part of `count` samples ends."""
     ends = np.cumsum([getattr(split, name) for name in PARTS])
     return np.rint(ends / ends[-1] * count).astype(np.int64)
 
 
-# A text into samples: of each character, the one that follows is to be predicted.
+# Samples of a text: the target of each character is the next one.
 
 
 LARGEST_TEXT = 20_000_000
 MOST_PLACES = 50_000_000
-"""Characters of all samples of a part together, each counted as often as it occurs in one."""
+"""The most characters in all samples of a part together; overlaps count several times."""
 
 
 def load_text(data: TextData) -> Dataset:
-    """Return the samples of a text: `context` characters, and the same moved on by one.
+    """Return the samples of a text: `context` characters, and their successors as targets.
 
-    The parts follow one another, so that nothing of one is in another.
+    The parts are consecutive pieces of the text, without overlap.
+
+    Raises:
+        ConfigError: if the file cannot be read, or a part is too short or makes too many samples.
     """
     try:
         text = decode_text(read_limited(data.file, LARGEST_TEXT), shown_path(data.file))
@@ -709,6 +723,6 @@ def load_text(data: TextData) -> Dataset:
         found = np.zeros((0, data.context + 1), dtype=np.int64)
         if len(piece) > data.context:
             found = np.lib.stride_tricks.sliding_window_view(piece, data.context + 1)
-        found = found[:: data.stride or data.context]  # every sample that begins at one of these
+        found = found[:: data.stride or data.context]
         parts[name] = Samples(found[:, :-1].copy(), found[:, 1:].copy())
     return Dataset(parts, Preprocessing(target="the next character", classes=characters))

@@ -36,7 +36,7 @@ from .step import TrainingStep
 Graph = tuple[nn.Module, *tuple[torch.Tensor, ...]]
 """A model and its inputs."""
 
-# A run in TensorBoard. Other files record everything that resuming needs.
+# A run in TensorBoard. Other files have the record from which most of it is derived.
 
 
 BINS = 60

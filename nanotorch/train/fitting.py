@@ -1,4 +1,4 @@
-"""`fit`: a model and samples that a program has made, trained by the trainer's own loop."""
+"""`fit`: trains a program's own model on its own samples with the trainer's loop."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,7 +75,7 @@ def fit(
     verbose: bool = True,
     **settings: "Unpack[Settings]",
 ) -> RunResult:
-    """Train a model of one's own on samples of one's own, with all that the trainer does.
+    """Train a model on samples, both made by the program, with all features of the trainer.
 
         model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
         run = fit(
@@ -85,42 +85,42 @@ def fit(
         print(run.history)
         run.predict(x_new)
 
-    With a directory, each run gets one of its own there, with its metrics, TensorBoard events,
+    With `directory`, each run gets a subdirectory there with its metrics, TensorBoard events,
     plots, checkpoints and weights; the same call with `resume=True` continues the newest run there
-    to the same weights, bit by bit. Ctrl-C ends the training after the present step.
+    to the same weights, bit by bit. Ctrl-C ends the training after the current step.
 
     Args:
         model: the module. It is trained in place, and in evaluation mode afterwards.
-        data: what it is trained on: a tuple `(x, y)` of arrays or tensors, samples first; a
-            dataset; or a `DataLoader` of batches `(x, y)`. A model with several inputs takes
-            `(x1, x2, y)`. Numbers in NumPy's arrays get PyTorch's default precision. Nothing is
-            standardized: the model learns the numbers that are given.
+        data: the samples to train on: a tuple `(x, y)` of arrays or tensors, samples first; a
+            dataset; or a `DataLoader` of batches `(x, y)`. A model with several inputs needs
+            `(x1, x2, y)`. Floating-point NumPy arrays get PyTorch's default precision. Nothing is
+            standardized: the model learns the numbers as they are.
         loss: from outputs and targets to a tensor of one number, the mean over samples: a module,
-            a function, or what a configuration says, such as `"MSELoss"`.
-        optimizer: of the model's parameters, or what a configuration says, such as
+            a function, or the value of `loss` in a configuration, such as `"MSELoss"`.
+        optimizer: an optimizer of the model's parameters, or the value in a configuration, such as
             `{"name": "Adam", "lr": 1e-2}`.
-        epochs: passes over the data; or give `steps`.
-        validation: what is measured after each epoch, in the forms of `data`; or the fraction of
-            `data` to keep for that.
-        test: what is measured at the end.
-        scheduler: of the optimizer's learning rate; makes a step after each epoch, `OneCycleLR`
-            and `CyclicLR` after each step. Or what a configuration says, such as
+        epochs: the number of passes over the data; or give `steps`.
+        validation: the samples that are measured after each epoch, in a form of `data`; or the
+            fraction of `data` to keep for this.
+        test: the samples that are measured at the end.
+        scheduler: a scheduler of the optimizer's learning rate, which steps after each epoch,
+            `OneCycleLR` and `CyclicLR` after each step; or the value in a configuration, such as
             `{"name": "StepLR", "step_size": 100, "interval": "step"}`.
-        metrics: functions of outputs and targets, by their names. Those that belong to a loss,
-            such as the accuracy to `CrossEntropyLoss`, are measured anyway.
-        callbacks: what else listens to the training.
-        directory: where the run gets its directory; None keeps no files.
-        resume: whether to continue the newest run in `directory`, if there is one; or which run,
-            its directory or one of its checkpoints.
-        seed: fixes the order of samples and the part kept for validation. Other random numbers are
-            those of `torch.manual_seed`.
-        verbose: whether to print what the training does and what came of it.
-        settings: what a configuration says in its section `train`, such as `batch_size=64` or
+        metrics: functions of outputs and targets, by name. The metrics of a loss, such as the
+            accuracy for `CrossEntropyLoss`, are always measured.
+        callbacks: additional callbacks.
+        directory: the directory in which the run gets its own; None keeps no files.
+        resume: whether to continue the newest run in `directory`, if there is one; or the run to
+            continue: its directory or one of its checkpoints.
+        seed: determines the order of samples and the part kept for validation. Other random
+            numbers are those of `torch.manual_seed`.
+        verbose: whether to print the progress and the results.
+        settings: keys of a configuration's section `train`, such as `batch_size=64` or
             `clip_norm=1.0`; and its sections `early_stopping`, `averaging`, `checkpoint` and `log`,
             such as `early_stopping={"patience": 5}`. `nanotorch train --list` describes them.
 
     Raises:
-        ConfigError: before anything has been written; says everything that is wrong.
+        ConfigError: before anything is written; names every mistake.
         CheckpointError: if the run to resume is another one, or damaged.
     """
     with name_arguments_in_errors():
@@ -142,14 +142,14 @@ def fit(
         return start_run(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
 
 
-# What `fit` is told, as a configuration.
+# The arguments of `fit` as a configuration.
 
 
 PROGRAM = "fit()"
 CLASSES: Mapping[str, Any] = {
     "loss": Callable, "optimizer": optim.Optimizer, "scheduler": LRScheduler
 }  # fmt: skip
-"""What a program may make itself, in place of what a configuration says."""
+"""The arguments that may be a program's own objects, and the kinds of these objects."""
 EXAMPLES = {
     "loss": "nn.MSELoss(), a function of outputs and targets, or 'MSELoss'",
     "optimizer": "torch.optim.Adam(model.parameters()), or 'Adam'",
@@ -159,7 +159,7 @@ EXAMPLES = {
 
 @contextmanager
 def name_arguments_in_errors() -> Iterator[None]:
-    """Let errors of the block tell the arguments of `fit` that they are about."""
+    """Let errors in the block name the arguments of `fit` that caused them."""
     try:
         yield
     except ConfigError as error:
@@ -172,7 +172,7 @@ def name_arguments_in_errors() -> Iterator[None]:
 
 
 def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitConfig:
-    """Return what `fit` is told as a configuration, which names what a program has made."""
+    """Return the arguments of `fit` as a configuration; it names the program's own objects."""
     keys, reader, train = section_keys(FitConfig), Reader(), dict[str, Any]()
     values: dict[str, Any] = {}
     for name, value in [*given.items(), ("train", train)]:
@@ -197,7 +197,7 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
 
 
 def component(argument: str, value: Any) -> Component:
-    """Return what a configuration would say of a loss, an optimizer or a scheduler."""
+    """Return the configuration of a loss, an optimizer or a scheduler object."""
     check(value, CLASSES[argument], argument, EXAMPLES[argument])
     if getattr(value, "reduction", "mean") != "mean":
         raise refusal(argument, "needs reduction='mean': losses are compared between parts")
@@ -212,24 +212,24 @@ def component(argument: str, value: Any) -> Component:
 
 
 def common_name(name: str) -> str:
-    """Return what the names of a loss's module and function have in common."""
+    """Return the common part of the names of a loss's module and function."""
     short = name.lower().replace("binary_cross_entropy", "bce").replace("_", "")
     return short.removesuffix("loss")
 
 
-# Samples, in loaders of batches.
+# The loaders of samples.
 
 
 EXPECTED = "expected a tuple (x, y), a Dataset or a DataLoader"
 ARRAYS = (torch.Tensor, np.ndarray)
 OF_LOADER = ("batch_size", "shuffle", "overfit_batches")
-"""What a `DataLoader` decides itself."""
+"""The settings that a `DataLoader` decides itself."""
 
 
 def loaders(
     config: FitConfig, data: Samples, validation: Samples | float | None, test: Samples | None
 ) -> tuple[dict[str, DataLoader[Any]], DataLoader[Any]]:
-    """Return what each part is measured with, by its name, and what the training goes through."""
+    """Return the loaders that measure the parts, by name, and the loader of the training."""
     train, (split, shuffling) = config.train, streams(config.seed, 2)
     if isinstance(validation, int | float):
         data, validation = split_validation(data, validation, split)
@@ -256,7 +256,7 @@ def loaders(
 def split_validation(
     data: Samples, fraction: float, generator: torch.Generator
 ) -> tuple[Samples, Samples]:
-    """Return the samples to train on, and those to keep for validation, chosen at random."""
+    """Return the samples to train on, and a random `fraction` to keep for validation."""
     if isinstance(data, DataLoader | IterableDataset):
         message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
         raise refusal("validation", message)
@@ -270,7 +270,7 @@ def split_validation(
 
 
 def dataset_of(samples: Any, argument: str) -> Any:
-    """Return samples as a dataset, or the loader that they are; both know how many there are."""
+    """Return samples as a dataset with a length; a `DataLoader` is returned as it is."""
     if isinstance(samples, ARRAYS):
         shape = tuple(samples.shape)
         raise refusal(argument, f"{EXPECTED}, got one array of shape {shape}, without targets")
@@ -300,7 +300,7 @@ def dataset_of(samples: Any, argument: str) -> Any:
 
 
 def as_tensor(values: Any, argument: str, function: str = PROGRAM) -> torch.Tensor:
-    """Return an array as a tensor: whole numbers as int64, all others in the default precision."""
+    """Return an array as a tensor: integers as int64, other numbers in the default precision."""
     if isinstance(values, torch.Tensor):
         return values
     array = np.asarray(values)
@@ -312,9 +312,9 @@ def as_tensor(values: Any, argument: str, function: str = PROGRAM) -> torch.Tens
 
 
 def sequential_loader(dataset: Any, size: int) -> DataLoader[Any]:
-    """Return what goes through a dataset in its order, and draws no random numbers of others.
+    """Return a loader that reads a dataset in order, without the default random numbers.
 
-    A loader is what it is.
+    A `DataLoader` is returned as it is.
     """
     if isinstance(dataset, DataLoader):
         return dataset
@@ -328,16 +328,16 @@ def sequential_loader(dataset: Any, size: int) -> DataLoader[Any]:
 
 
 class Fit(Training):
-    """A model, samples, a loss and an optimizer that a program has made.
+    """The experiment of `fit`: a program's own model, samples, loss and optimizer.
 
     Args:
-        config: what else there is to say.
-        model: what is trained.
-        parts: what it is measured with.
-        loader: what it is trained with.
-        objects: the loss, the optimizer and the scheduler, where the configuration only names them.
-        metrics: what is measured beside what belongs to the loss.
-        callbacks: what else listens.
+        config: the other arguments of `fit`.
+        model: the model to train.
+        parts: the loaders that measure the parts, by name.
+        loader: the loader of the training.
+        objects: the loss, the optimizer and the scheduler, as they were given to `fit`.
+        metrics: functions that are measured in addition to the metrics of the loss.
+        callbacks: additional callbacks.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class Fit(Training):
         self.optimizer = self._optimizer(objects["optimizer"])
         random, state = torch.get_rng_state(), loader.state_dict()
         batch = next(iter(loader))
-        loader.load_state_dict(state)  # as if nothing had been drawn
+        loader.load_state_dict(state)  # as if no batch had been read
         torch.set_rng_state(random)
         several = isinstance(batch, list | tuple)
         fits = several and all(isinstance(x, torch.Tensor) and x.dim() for x in batch)
@@ -401,7 +401,7 @@ class Fit(Training):
         return optimizer
 
     def _tried(self, targets: torch.Tensor) -> str:
-        """Try the model and the loss; return what is predicted, nothing if that is not known."""
+        """Try the model and the loss; return a key of `KINDS`, or "" if the kind is unknown."""
         data: list[torch.Tensor] = [*self._example, targets]
         for argument, tensors in (("data", data), ("model", self.model.parameters())):
             if any(t.dtype == torch.bfloat16 for t in tensors):
@@ -468,23 +468,23 @@ class Fit(Training):
 
 
 def check(value: object, kind: Any, argument: str, expected: str) -> None:
-    """Refuse an argument that is of another kind, or a class in place of what it makes."""
+    """Refuse a value that is no instance of `kind`, and a class instead of an instance."""
     if isinstance(value, type) or not isinstance(value, kind):
         got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
         raise refusal(argument, f"expected {expected}; got {got}")
 
 
-# A run that is resumed.
+# The resumption of a run.
 
 
 FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
-"""What must stay as it was in a resumed run."""
+"""The settings that a resumed run cannot change."""
 
 
 def resume_fit(
     loaded: LoadedConfig, experiment: Fit, directory: Path, chosen: Path | None, verbose: bool
 ) -> RunResult:
-    """Resume a run; return what came of it if nothing is left to do."""
+    """Resume a run; return its result, at once if no step is left."""
     values, path = read_record(directory), directory / "config.yaml"
     before, now = settings_of(path), settings_in(dump_config(loaded))
     for name in FIXED if now["train.epochs"] == "null" else [*FIXED, *LENGTHS]:

@@ -1,4 +1,4 @@
-"""Function minimization: the point itself is what is learned."""
+"""Function minimization: the optimizer moves a point instead of weights."""
 
 import itertools
 import math
@@ -22,20 +22,20 @@ from .schema import MinimizationConfig, Stop
 from .step import TrainingStep, gradient_norm, searches
 
 MOST_CURVES = 10
-"""Coordinates, or starts, that get a curve of their own."""
+"""The most coordinates, or starts, with a curve of their own."""
 MOST_ROWS = 50
-"""Starts that get a line in the report."""
+"""The most starts with a line in the report."""
 MOST_SHOWN = 40
-"""Characters of a point."""
+"""The most characters of a point."""
 LINES, LEFT = 20, 38
-"""Lines on the way, and the characters of each before the point."""
+"""The approximate number of progress lines, and the characters of each before the point."""
 
 
 class Minimization(Experiment):
-    """A function, a point or several, and the optimizer that moves them.
+    """A function, one or several points, and the optimizer that moves them.
 
-    Several points are the columns of one tensor: the sum of their values is differentiated, so
-    that each moves as it would alone, but for optimizers that look at all coordinates at once.
+    Several points are the columns of one tensor, and the sum of their values is differentiated.
+    Each point moves as it would alone, unless the optimizer uses all coordinates together.
     """
 
     blamed = "function"
@@ -51,7 +51,7 @@ class Minimization(Experiment):
         try:
             self.optimizer = config.optimizer.build([self.x])
             self._schedule: Schedule | None = None
-            if config.scheduler is not None:  # there is one epoch, so that only steps can be meant
+            if config.scheduler is not None:  # there is one epoch, so that schedules count steps
                 by_steps = config.scheduler.changed({"interval": "step"})
                 self._schedule = Schedule(by_steps, self.optimizer, 1, self.steps, "")
             self._listening = [component.build() for component in config.callbacks]
@@ -62,7 +62,7 @@ class Minimization(Experiment):
         move = define_step(self._module, self.x, self.optimizer)
         self.training_step = TrainingStep(move, self.optimizer, config.function.compile, self.steps)
         self.values = np.full(len(points), math.nan)
-        """The value of each point before the latest step, where there are several."""
+        """The value of each of several points before the latest step."""
 
     def batches(self, start: int) -> Iterable[Any]:
         return itertools.repeat((), self.steps - start)
@@ -77,11 +77,11 @@ class Minimization(Experiment):
 
     @property
     def best(self) -> int:
-        """Which point had the least value before the latest step."""
+        """The index of the point with the least value before the latest step."""
         return int(np.nanargmin(self.values)) if not np.isnan(self.values).all() else 0
 
     def points(self) -> NDArray[np.float32]:
-        """Return the points as they are, shape (points, dimensions)."""
+        """Return the current points, shape (points, dimensions)."""
         x: NDArray[np.float32] = self.x.detach().numpy()
         return x[None] if x.ndim == 1 else x.T
 
@@ -170,7 +170,7 @@ class Minimization(Experiment):
         return Report("\n".join(lines), results, value)
 
     def _table(self, values: NDArray[np.float32], points: NDArray[np.float32]) -> str:
-        """Return a line for each start, the best end first."""
+        """Return a table with a line for each start, the least value first."""
         function = self.config.function
         rows = [["start", "end", "value", *(["distance"] if function.known.minima else [])]]
         for index in np.argsort(values, kind="stable")[:MOST_ROWS]:
@@ -185,7 +185,7 @@ class Minimization(Experiment):
 def define_step(
     function: nn.Module, x: torch.Tensor, optimizer: optim.Optimizer
 ) -> Callable[..., Any]:
-    """Return what moves points downhill, and gives the values before."""
+    """Return the step: a function that moves the points, and returns the values before."""
     several = x.dim() > 1
 
     def minimization_step() -> torch.Tensor:
@@ -212,13 +212,13 @@ def define_step(
 
 
 def tags(start: int | None) -> tuple[str, str]:
-    """Return what the coordinates of a point in the plane, or of one of several, are called."""
+    """Return the tags of both coordinates of the only point, or of the point number `start`."""
     prefix = "x/" if start is None else f"points/start{start}_x"
     return f"{prefix}0", f"{prefix}1"
 
 
 class FunctionModule(nn.Module):
-    """A function in the shape that graphs are drawn from, under its name."""
+    """A function as a module, with its name in drawings of graphs."""
 
     def __init__(self, function: Callable[..., torch.Tensor], name: str | None) -> None:
         super().__init__()
@@ -233,7 +233,7 @@ class FunctionModule(nn.Module):
 
 
 class StopWhenGoodEnough(Callback):
-    """Ends the search when one of the conditions holds for each point."""
+    """Ends the search when one of the conditions holds for all points."""
 
     def __init__(self, minimization: Minimization, stop: Stop) -> None:
         self._task, self._stop = minimization, stop
@@ -258,7 +258,7 @@ class StopWhenGoodEnough(Callback):
 
 
 class RecordPoints(Callback):
-    """Records the least value before a step and its point after it."""
+    """Records the least value before a step and the point with it after the step."""
 
     def __init__(self, minimization: Minimization, write: Write, every: int) -> None:
         self._task, self._write, self._every = minimization, write, every
@@ -274,7 +274,7 @@ class RecordPoints(Callback):
         if several:
             starts = enumerate(before[:MOST_CURVES])
             values |= {f"function/start{k}": float(value) for k, value in starts}
-            if points.shape[1] == 2:  # the way of each is drawn
+            if points.shape[1] == 2:  # for the plot of trajectories
                 for k, place in enumerate(points[:MOST_CURVES]):
                     values |= dict(zip(tags(k), map(float, place), strict=True))
         values["train/lr"] = float(self._task.optimizer.param_groups[0]["lr"])
@@ -283,13 +283,13 @@ class RecordPoints(Callback):
 
 
 class ShowPoints(Callback):
-    """Prints points on the way, at even intervals: the value there and the gradient's norm."""
+    """Prints points at even intervals of steps, with their values and gradient norms."""
 
     def __init__(self, minimization: Minimization) -> None:
         self._task = minimization
         self._every = -(-minimization.steps // LINES)
         self._points: NDArray[np.float32] | None = None
-        """Those before the step under way, if they are to be shown."""
+        """The points before the current step, if a line shows them; else None."""
 
     def on_start(self, loop: Loop) -> None:
         print(f"{'iteration':>9}  {'value':>10}  {'gradient norm':>13}  point", flush=True)
@@ -311,7 +311,7 @@ class ShowPoints(Callback):
 
 
 def shown_point(point: Iterable[float], width: int = MOST_SHOWN) -> str:
-    """Return a point, with as many coordinates as there is room for."""
+    """Return a point as text, with as many coordinates as fit into `width` characters."""
     parts = [f"{float(part):.4g}" for part in point]
     text = f"({', '.join(parts)})"
     while len(text) > width and len(parts) > 1:

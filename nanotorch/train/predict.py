@@ -1,4 +1,4 @@
-"""Predictions: a run's directory and new samples in, a table or a text out."""
+"""Predictions of a trained run for new samples, as a table or a text."""
 
 import argparse
 import errno
@@ -28,7 +28,7 @@ from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepare_inputs
 
-# A trained model with everything that it takes to use it, from its run's directory.
+# A trained model with everything that its use needs, from its run's directory.
 
 
 BATCH = 1024
@@ -36,27 +36,33 @@ BATCH = 1024
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, in evaluation mode, and what it was trained for."""
+    """A trained model in evaluation mode, with its configuration and preprocessing."""
 
     config: TrainedConfig
     model: nn.Module
     kind: Kind
     dataset: Dataset
-    """Without samples, but for the shape of one."""
+    """The preprocessing; its samples are zeros that show the shape of a sample."""
     directory: Path
-    """That of the run."""
+    """The run's directory."""
     status: str
     """How the run ended."""
 
     def predict(self, x: Any) -> torch.Tensor:
-        """Return what the model gives for samples as they stand in the data."""
+        """Return the model's outputs for samples in the form of the training data.
+
+        Numbers come back in the units of the target.
+        """
         outputs = outputs_of(self.model, prepare_inputs(x, self.dataset, self.kind), BATCH)
         return torch.from_numpy(self.dataset.preprocessing.own_units(outputs))
 
     def samples(self, path: Path) -> tuple[Array, Array | None]:
-        """Return new samples' features, shape (samples, features), and their targets if known.
+        """Return the features in a file, shape (samples, features), and the targets if it has any.
 
-        A target that is missing is NaN.
+        A missing target is NaN.
+
+        Raises:
+            ConfigError: if the file cannot be read, or does not fit the model.
         """
         preprocessing, place = self.dataset.preprocessing, Place(source=str(path))
         try:
@@ -82,7 +88,7 @@ class Trained:
         return rows, None if np.isnan(targets).all() else targets
 
     def _array(self, path: Path) -> Array:
-        """Return the features in a file of NumPy: the array that training took, or the only one."""
+        """Return the features in a NumPy file: the array named as in training, or the first one."""
         place = Place(source=str(path))
         try:
             with opened_arrays(path) as found:
@@ -111,8 +117,8 @@ def load_trained(target: str | Path) -> Trained:
         target: the run's directory, `latest`, or a configuration's name for its newest run.
 
     Raises:
-        CheckpointError: if there is no such run, it is going on or has diverged, it has no weights,
-            or they are not its own.
+        CheckpointError: if there is no such run, it still runs or has diverged, it has no weights,
+            or these do not fit its model.
         ConfigError: if its configuration is damaged.
     """
     directory, _ = find_run(target)
@@ -120,7 +126,7 @@ def load_trained(target: str | Path) -> Trained:
     if status == DIVERGED:
         raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
     if status == RUNNING:
-        with locked(directory):  # which says if it is going on
+        with locked(directory):  # raises an error if it still runs
             status = "killed"
     config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
@@ -135,7 +141,7 @@ def load_trained(target: str | Path) -> Trained:
     if isinstance(config, TextConfig):
         example = np.zeros((2, config.data.context), dtype=np.int64)
     dataset = Dataset({"train": Samples(example, example)}, preprocessing)
-    state = torch.get_rng_state()  # initial weights are drawn, and thrown away
+    state = torch.get_rng_state()  # the initial weights, which are replaced, draw random numbers
     model = kind.build_model(config.model, dataset)
     torch.set_rng_state(state)
     path = directory / WEIGHTS
@@ -154,7 +160,7 @@ def load_trained(target: str | Path) -> Trained:
 
 
 def predict(options: argparse.Namespace) -> int:
-    """Do what the options say; return the exit code."""
+    """Run `nanotorch predict` with its parsed options; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
 
@@ -214,18 +220,18 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def prediction_text(value: str | float) -> str:
-    """Return a prediction as text: a number to nine digits, as many as 32 bits tell apart."""
+    """Return a prediction as text; nine digits distinguish all numbers of 32 bits."""
     return value if isinstance(value, str) else f"{value:.9g}"
 
 
 def check_output(name: str, samples: str) -> None:
-    """Refuse to write over what must not be lost."""
+    """Refuse an output that would overwrite the samples or a file of a run."""
     try:
         lost, of_run = (
             Path(name).exists() and Path(name).samefile(samples),
             belongs_to_run(Path(name)),
         )
-    except (OSError, ValueError):  # one is not there, or no name
+    except (OSError, ValueError):  # one does not exist, or has an invalid name
         return
     if lost:
         raise usage_error("", "--output is the file of samples itself, which would be lost")

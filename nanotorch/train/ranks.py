@@ -1,8 +1,8 @@
 """Training in several processes under `mpiexec`: each computes its share of every step.
 
-All of them run the same program on the same data, with the same weights. They exchange gradients,
-and whatever may differ from process to process: the time, signals, the last bits of a measure.
-The process of rank 0 alone writes, prints and draws.
+All processes run the same program on the same data, with the same weights. They exchange gradients
+and everything that may differ between processes: the time, signals, the last bits of a metric.
+Only the process of rank 0 writes, prints and draws.
 """
 
 import os
@@ -21,57 +21,57 @@ from nanotorch._core.op import hidden_op
 
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "WORLD_SIZE")
 RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "RANK")
-"""Where launchers tell how many processes there are, and which one this is."""
+"""The variables in which launchers give the number of processes, and the rank of this one."""
 PATIENCE = 1.0
-"""Seconds that other processes have to tell of an error that all come upon, before one does."""
+"""Seconds that other ranks wait before they print an error: rank 0 prints one that all have."""
 BEAT = 0.5
 """Seconds between two signs of life."""
 SILENCE = 20
-"""Beats without a sign of life from another process, after which it is lost."""
+"""The number of beats without a sign of life after which another process is lost."""
 LOST = 255
-"""What a process says at last that has lost another."""
-SIGN = 32_765  # the tag of its messages: odd, unlike those of `send`, above those of collectives
+"""The last message of a process that has lost another one."""
+SIGN = 32_765  # the tag of these messages: odd, unlike those of `send`, above those of collectives
 
 
 def launched(names: Sequence[str] = SIZES) -> int:
-    """Return how many processes were started together; with `RANKS`, which one this is."""
+    """Return the number of processes started together, or this process's rank for `RANKS`; or 0."""
     told = (os.environ.get(name, "") for name in names)
     return next((int(text) for text in told if text.isdecimal()), 0)
 
 
 def join(reduction: str) -> None:
-    """Let this process join the others that a launcher has started with it, if there are any.
+    """Join the other processes that a launcher has started with this one, if there are any.
 
     Args:
-        reduction: how gradients are added, as of `torch.distributed.init_process_group`.
+        reduction: how gradients are added, as in `torch.distributed.init_process_group`.
 
     Raises:
-        RuntimeError: if there is no MPI; the text says what to install.
+        RuntimeError: if there is no MPI; the text names what to install.
     """
     if launched() > 1 and not is_joined():
         torch.distributed.init_process_group(reduction=reduction)
 
 
 def is_joined() -> bool:
-    """Return whether there are other processes; where none were asked for, nothing is imported."""
+    """Return whether this process has joined others; imports nothing."""
     return "nanotorch.distributed" in sys.modules and torch.distributed.is_initialized()
 
 
 def size() -> int:
-    """Return how many processes train together."""
+    """Return the number of processes that train together."""
     return torch.distributed.get_world_size() if is_joined() else 1
 
 
 def rank() -> int:
-    """Return which of them this is, from 0."""
+    """Return the rank of this process, counted from 0."""
     return torch.distributed.get_rank() if is_joined() else 0
 
 
 def rank_facts() -> dict[str, Any]:
-    """Return how many there are, and of several what their launcher would call one that ends."""
+    """Return the number of processes and, for several, the PID and host of each."""
     found: list[Any] = [None] * size()
     if size() > 1:
-        from nanotorch.distributed.optim import all_gather_object  # which one alone never needs
+        from nanotorch.distributed.optim import all_gather_object  # a single process needs none
 
         all_gather_object(found, f"PID {os.getpid()} on {platform.node()}")
     return {"processes": size()} | ({"ranks": found} if size() > 1 else {})
@@ -79,10 +79,10 @@ def rank_facts() -> dict[str, Any]:
 
 @contextmanager
 def watch_ranks() -> Iterator[None]:
-    """Let the processes watch each other in the block; at its end they wait for each other.
+    """Let the processes watch each other in the block, and wait for each other at its end.
 
-    A connection does not end when a cable is cut, and rank 0 may draw for long: how long others
-    wait tells nothing.
+    The time that a process waits shows nothing: a connection stays open when a cable is cut, and
+    rank 0 may draw plots for long. So each process sends signs of life.
     """
     if size() == 1:
         yield
@@ -99,10 +99,10 @@ def watch_ranks() -> Iterator[None]:
 
 
 def watch_next(over: threading.Event) -> None:
-    """Give signs of life to the next process, and end this one if the one before gives none.
+    """Send signs of life to the next rank; end all processes if the previous rank sends none.
 
-    Where the processes fall apart, each part has one that hears nothing more. Beats are counted,
-    not seconds: all processes may be stopped for a while.
+    If the network splits the processes, each part has a rank that hears nothing. Beats are
+    counted instead of seconds because all processes may be stopped for a while.
     """
     comm: Any = torch.distributed.group.WORLD.comm  # type: ignore[union-attr]
     sent, silent = list[Any](), 0
@@ -132,11 +132,11 @@ def waiting_time() -> float:
 
 
 def share(batch: Sequence[torch.Tensor], full: int) -> list[torch.Tensor]:
-    """Return this process's rows of a batch; of a small one, the last processes get none.
+    """Return this process's rows of a batch; the last processes get none of a small batch.
 
     Args:
-        batch: tensors, samples first.
-        full: how many samples a batch has, but for the last.
+        batch: the tensors, samples first.
+        full: the number of samples in a batch, except the last.
     """
     rows = -(-full // size())
     first = rank() * rows
@@ -144,15 +144,19 @@ def share(batch: Sequence[torch.Tensor], full: int) -> list[torch.Tensor]:
 
 
 class Present:
-    """Which parameters any process has a gradient of.
+    """Records which parameters have a gradient in any process.
 
-    A compiled step has been told when it was traced: it cannot do with others.
+    A compiled step depends on the mask from its trace, so that it cannot work with another one.
     """
 
     mask: list[bool] | None = None
 
     def update(self, mask: list[bool]) -> None:
-        """Keep what a step has found; one that is replayed must find the same."""
+        """Keep the mask of a step.
+
+        Raises:
+            RuntimeError: if a replayed step has another mask.
+        """
         if self.mask not in (None, mask):
             message = "another parameter has a gradient now than when the step was compiled"
             raise RuntimeError(f"{message}; set train.compile: false")
@@ -162,7 +166,7 @@ class Present:
 def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> torch.Tensor:
     """Add up the gradients of all processes; return the sum of the losses.
 
-    A parameter that no process has a gradient of keeps None.
+    A parameter without a gradient in any process keeps None.
     """
     given, total = [p for p in parameters if p.requires_grad], loss.detach()
     for kind in {p.dtype: None for p in given}:
@@ -181,7 +185,7 @@ def add_gradients(parameters: Iterable[torch.Tensor], loss: torch.Tensor) -> tor
 @hidden_op()
 def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
     """The sum over all processes: an operation, so that compiled steps exchange gradients, too."""
-    # A traced array has no memory: the call is traced as one.
+    # A traced array has no memory, so that the trace records this function as one call.
     whole = np.array(memoryview(input))  # type: ignore[arg-type]
     torch.distributed.all_reduce(torch.from_numpy(whole))
     present.update((whole[:count] > 0).tolist())
@@ -189,7 +193,7 @@ def all_reduced(input: np.ndarray, count: int, present: Present) -> np.ndarray:
 
 
 def max_over_ranks(*numbers: int) -> list[int]:
-    """Return the greatest that any process gives of each: what one wants holds for all."""
+    """Return the maximum of each number over all processes."""
     if size() == 1:
         return [*numbers]
     found = torch.tensor([*map(int, numbers)])
@@ -198,19 +202,19 @@ def max_over_ranks(*numbers: int) -> list[int]:
 
 
 BEFORE, AFTER = -1, -2
-"""In place of the number of a share: before the first one, and after the last."""
+"""Arguments of `drawing` instead of a share's number: before the first share, after the last."""
 _draws: list[Any] = []
-"""What was drawn before the step, and where the default generator goes on after it."""
+"""The number drawn before the step, and the generator's state for the time after the step."""
 
 
 @hidden_op()
 def drawing(input: np.ndarray, share: int) -> np.ndarray:
-    """The same array: an operation, so that compiled steps draw, too.
+    """A copy of the array: an operation, so that compiled steps draw random numbers, too.
 
-    From here on random numbers are those of a share of a step's samples, whoever computes it. They
-    follow from a number that all processes draw before the step.
+    From this call on, random numbers belong to a share of a step's samples, whatever process
+    computes it. They follow from a number that all processes draw before the step.
     """
-    same = np.array(memoryview(input))  # type: ignore[arg-type]  # first of all, as above
+    same = np.array(memoryview(input))  # type: ignore[arg-type]  # comes first, as above
     generator = torch.default_generator
     if share == BEFORE:
         _draws[:] = int(generator.naturals(())), generator.get_state()
@@ -222,13 +226,13 @@ def drawing(input: np.ndarray, share: int) -> np.ndarray:
 
 
 def end_rank(told: str, code: int) -> int:
-    """Tell of an error that ends this process, and so all of them; return the exit code."""
+    """Print an error that ends this process, and so all of them; return the exit code."""
     me = (rank() or launched(RANKS)) * (launched() > 1)
     if me:
-        time.sleep(PATIENCE)  # rank 0 tells of what all come upon, and ends them meanwhile
+        time.sleep(PATIENCE)  # if rank 0 has the same error, it ends all processes meanwhile
     print(f"rank {me} of {launched()}: {told.strip()}" if me else told, file=sys.stderr)
     if launched() > 1:
-        from nanotorch.distributed.group import end_all  # which few programs need
+        from nanotorch.distributed.group import end_all  # few programs need it
 
         end_all(code)
     return code

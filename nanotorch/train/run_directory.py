@@ -1,4 +1,4 @@
-"""The directory of a run: what it was, what it measured, what it learned; its checkpoints."""
+"""The directory of a run: its record, its metrics, its checkpoints."""
 
 import contextlib
 import json
@@ -31,31 +31,36 @@ from .config import describe_hint, name_text, quoted
 from .loop import DIVERGED, Callback, Loop, LoopState, sign_of
 from .schema import Checkpoint
 
-# The state of a training in a file, written so that one that is sound is always there.
+# The state of a training in a file; a sound one exists at every moment.
 
 
 KIND, VERSION = "state of a training", 2
 
 
 class CheckpointError(Exception):
-    """A run cannot be resumed; the text says which of its files is wrong, and how."""
+    """The error for a run that cannot be used; the text names the wrong file and the problem."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"{name_text(str(path))}: {problem}")
 
 
 def cannot_read(path: Path, error: OSError) -> CheckpointError:
-    """Return the error about what the operating system does not let one read."""
+    """Return the error for a file that the operating system cannot read."""
     return CheckpointError(path, f"cannot be read: {error.strerror or error}")
 
 
 def load_checkpoint(path: Path) -> Any:
-    """Return the state that was written; raises an OSError if the file cannot be read."""
+    """Return the state in a checkpoint.
+
+    Raises:
+        OSError: if the file cannot be read.
+        CheckpointError: if it is no sound checkpoint of this version.
+    """
     try:
         content = load(path)
     except EOFError:
         raise CheckpointError(path, "is empty") from None
-    except RuntimeError as error:  # whose text begins with the path
+    except RuntimeError as error:  # its text begins with the path
         text = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, text) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
@@ -66,14 +71,14 @@ def load_checkpoint(path: Path) -> Any:
 
 
 def same_structure(value: Any, own: Any) -> bool:
-    """Return whether a value has the members of another one, and these are of the same kinds."""
+    """Return whether `value` has the same members as `own`, of the same kinds."""
     if isinstance(own, dict) and isinstance(value, dict):
         return value.keys() == own.keys() and all(
             same_structure(value[key], own[key]) for key in own
         )
     if isinstance(own, list | tuple) and isinstance(value, list | tuple):
         return len(value) == len(own) and all(map(same_structure, value, own))
-    if isinstance(own, str):  # one of a few words
+    if isinstance(own, str):  # a choice of words
         return bool(value == own)
     return type(value) is type(own) or {type(value), type(own)} <= {int, float}
 
@@ -85,8 +90,11 @@ def same_structure(value: Any, own: Any) -> bool:
 def locked(directory: Path) -> Iterator[None]:
     """Keep other processes from resuming the run in `directory` during the block.
 
-    The lock is the operating system's: it ends with the process, however that ends. Where there
-    are no such locks (on Windows), nothing is checked.
+    The operating system releases the lock when the process ends, even if it is killed. On systems
+    without such locks (Windows), nothing is checked.
+
+    Raises:
+        CheckpointError: if the run still runs.
     """
     try:
         import fcntl
@@ -106,7 +114,7 @@ def locked(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-# The directory of a run: what it was, what it measured, what it learned.
+# The directory of a run and its files.
 
 
 LATEST, TABLE = "latest.txt", "sweep.csv"
@@ -120,12 +128,12 @@ DEEPEST_JSON = 20
 
 
 def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
-    """Make and return `root/name/<time>-<suffix>`, which no other run has or will have.
+    """Make the directory of a new run; returns its path.
 
-    If it is not `timed`, it is `root/name`, unless there is one.
+    The path is `root/name/<time>-<suffix>`, or `root/name` if not `timed`.
 
     Raises:
-        OSError: if it cannot be made.
+        OSError: if it cannot be made, or `root/name` exists and `timed` is False.
     """
     parent = root / name
     parent.mkdir(parents=True, exist_ok=timed)
@@ -134,19 +142,20 @@ def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
     while True:
         time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
         directory = parent / f"{time}-{os.urandom(3).hex()}"
-        # Two runs may start in the same instant: whoever makes the directory owns it.
+        # If two runs start in the same instant, the one that makes the directory owns it.
         with contextlib.suppress(FileExistsError):
             directory.mkdir()
             return directory
 
 
 def write_json(path: Path, value: Any, in_place: bool = False) -> None:
-    """Write a JSON file atomically; or in place of the old one, if there is no room for both.
+    """Write a JSON file atomically, or over the old one if this fails.
 
     Args:
-        path: where to.
-        value: what.
-        in_place: whether that is allowed: where even this fails, both are lost.
+        path: the file.
+        value: the value to write; NaN and infinities become null.
+        in_place: whether to overwrite the old file if there is no room for both; if this fails,
+            too, both are lost.
     """
     text = json.dumps(finite_values(value), indent=2, ensure_ascii=False, allow_nan=False)
     data = f"{text}\n".encode("utf-8", errors="replace")
@@ -161,11 +170,14 @@ def write_json(path: Path, value: Any, in_place: bool = False) -> None:
 
 
 def read_json(path: Path, hint: Any) -> Any:
-    """Return what a JSON file of a run says.
+    """Return the value in a JSON file of a run.
 
     Args:
         path: the file.
-        hint: what that must be, as `find_mismatch` takes it.
+        hint: the type hint of the value, as in `find_mismatch`.
+
+    Raises:
+        CheckpointError: if the file cannot be read, or its value does not fit.
     """
     try:
         value = json.loads(read_limited(path, LARGEST_JSON))
@@ -180,7 +192,7 @@ def read_json(path: Path, hint: Any) -> Any:
 
 
 def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
-    """Return what a run measured, a line of `metrics.jsonl` each; damaged ones are left out."""
+    """Return the values in each line of `metrics.jsonl`, without damaged lines."""
     found: list[Mapping[str, Any]] = []
     try:
         lines = read_limited(directory / METRICS, LARGEST_METRICS).splitlines()
@@ -197,20 +209,20 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
 
 
 def is_deep(value: Any, most: int = DEEPEST_JSON) -> bool:
-    """Return whether a value of JSON is nested more deeply than any that a run writes."""
+    """Return whether a JSON value is nested more than `most` deep, which no run writes."""
     inner = value.values() if isinstance(value, dict) else value
     return not most or (isinstance(value, dict | list) and any(is_deep(v, most - 1) for v in inner))
 
 
 LISTS: Mapping[Any, Any] = dict.fromkeys((Sequence, tuple, np.ndarray), list)
-"""What JSON has lists for."""
+"""The types that JSON writes as lists."""
 
 
 def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
-    """Return what is wrong with a value that a type hint describes; None if nothing is.
+    """Return why a value does not fit a type hint; None if it does.
 
-    A `TypedDict` says which members there must be, and so does a dataclass, but for those that it
-    has had only `later`; there may be others.
+    A `TypedDict` names the members that must be there, and so does a dataclass, except those that
+    it lists as `later`. Other members are allowed.
     """
     typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
     kind = dict if typed else LISTS.get(get_origin(hint), get_origin(hint))
@@ -240,13 +252,13 @@ def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
 
 
 def wrong_value_text(where: str, expected: str, value: Any) -> str:
-    """Return the message for a value that is not what was expected."""
+    """Return the message for an unexpected value."""
     place = f"{where.rstrip('.')}: " if where else ""
     return f"{place}expected {expected}, got {quoted(value)}"
 
 
 def finite_values(value: Any) -> Any:
-    """Return `value` with null for NaN and infinities, which JSON does not have."""
+    """Return `value` with None for NaN and infinities, which JSON lacks."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -257,7 +269,7 @@ def finite_values(value: Any) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Return what a run's numbers may depend on."""
+    """Return the versions on which a run's numbers may depend."""
     from importlib import metadata  # it takes long to import
 
     found = {"python": platform.python_version(), "platform": platform.platform()}
@@ -268,7 +280,7 @@ def versions() -> dict[str, str]:
     return found | own | {"byte order": sys.byteorder}
 
 
-# Which checkpoints of a run are kept, and which of them a resumed run continues from.
+# The checkpoints of a run: which ones are kept, and from which one a resumed run continues.
 
 
 CHECKPOINTS = "checkpoints"
@@ -277,14 +289,14 @@ BEST = "best-*.safetensors"
 
 
 class Position(TypedDict):
-    """How long the files of measurements were."""
+    """The sizes of the files of measurements, in bytes."""
 
     metrics: int
     events: dict[str, int]
 
 
 class State(TypedDict):
-    """What is kept in a checkpoint."""
+    """The state in a checkpoint."""
 
     run: str
     loop: LoopState
@@ -300,15 +312,15 @@ def step_of(path: Path) -> int:
 
 
 class Checkpoints(Callback):
-    """Keeps the newest checkpoints, some for good, and the best weights.
+    """Keeps the newest checkpoints, some permanent ones, and the best weights.
 
-    It is to be the last of the callbacks, so that what is kept of the others is up to date.
+    It must be the last of the callbacks, so that the states of the others are up to date.
 
     Args:
-        directory: of the run.
-        settings: how often, and how many.
-        gather: returns the state to keep, having brought the metrics to the disk.
-        weights: returns the weights that may be the best.
+        directory: the run's directory.
+        settings: the section `checkpoint` of the configuration.
+        gather: writes the metrics to the disk, and returns the state to keep.
+        weights: returns the current weights, which may be the best.
     """
 
     def __init__(
@@ -324,15 +336,15 @@ class Checkpoints(Callback):
         self._last: tuple[int, int | None] | None = None
         """The step and the position of the newest checkpoint."""
         self._best: list[tuple[float, int]] = []
-        """Value times sign, and step; the best first."""
+        """The signed value and the step of the best weights; the least value first."""
         self._unwritten: dict[int, dict[str, torch.Tensor]] = {}
-        """The weights of those that are not in a file yet."""
+        """The best weights that are not in a file yet, by step."""
 
     def on_start(self, loop: Loop) -> None:
         self._directory.mkdir(exist_ok=True)
         remove_unfinished(self._directory)
         for path in newest_first(self._directory):
-            # Damaged, or of a future that will be another one: its metrics have been cut off.
+            # Damaged, or later than the chosen checkpoint: its metrics have been removed.
             if step_of(path) > loop.step:
                 remove(path)
         self._wait(loop)
@@ -342,7 +354,7 @@ class Checkpoints(Callback):
         if not math.isfinite(value) or not self._settings.best:
             return
         candidate = (self._sign * value, loop.step)
-        # Of equal ones the first is the best.
+        # Of equal values, the earliest is the best.
         best = sorted([*self._best, candidate])[: self._settings.best]
         if candidate in best:
             named = self._weights().items()
@@ -352,7 +364,7 @@ class Checkpoints(Callback):
 
     def on_settled(self, loop: Loop) -> None:
         if loop.stop_reason == DIVERGED:
-            return  # the newest checkpoint shall be one from which something can be done
+            return  # the newest checkpoint must be one from before the divergence
         every = self._settings.every
         for_good = every is not None and loop.step % every == 0
         ends = loop.done and not loop.last_epoch_is_open
@@ -363,8 +375,8 @@ class Checkpoints(Callback):
             self._wait(loop)
 
     def _save(self, loop: Loop) -> None:
-        """Write a checkpoint; then remove those it makes superfluous."""
-        state = self._gather(loop)  # of several processes all have a part in it
+        """Write a checkpoint; then remove those that are no longer needed."""
+        state = self._gather(loop)  # every process takes part in this
         if ranks.rank():
             return
         for step, weights in self._unwritten.items():
@@ -372,7 +384,7 @@ class Checkpoints(Callback):
         self._unwritten.clear()
         data = pack_file({"kind": KIND, "version": VERSION, "state": state})
         path = self._directory / f"step-{loop.step:08}.safetensors"
-        write_atomically(path, data, load_checkpoint)  # which has to find it right
+        write_atomically(path, data, load_checkpoint)  # this reads it again as a check
         every = self._settings.every
         for path in newest_first(self._directory)[self._settings.last :]:
             if every is None or step_of(path) % every:
@@ -386,7 +398,7 @@ class Checkpoints(Callback):
         return self._best
 
     def load_state(self, state: Any) -> None:
-        # What has been surpassed since is gone, and will be surpassed again.
+        # Weights that were surpassed after this checkpoint are gone; they will be surpassed again.
         best = [(float(value), int(step)) for value, step in state]
         there = [entry for entry in best if self._best_file(entry[1]).exists()]
         self._best = there[: self._settings.best]
@@ -400,7 +412,7 @@ class Checkpoints(Callback):
 
 
 def remove(path: Path) -> None:
-    """Remove a checkpoint; a directory in its place is nothing of ours, and set aside."""
+    """Remove a checkpoint; a directory of its name is not ours, and is renamed."""
     if path.is_dir() and not path.is_symlink():
         path.rename(path.with_suffix(f".{os.urandom(4).hex()}"))
     else:
@@ -408,10 +420,10 @@ def remove(path: Path) -> None:
 
 
 def newest_first(directory: Path) -> list[Path]:
-    """Return the checkpoints in a directory.
+    """Return the checkpoints in a directory, the newest first.
 
     Raises:
-        OSError: if it cannot be read, which `glob` would take for an empty one.
+        OSError: if it cannot be read; `glob` would show it as empty.
     """
     try:
         found = [path for path in directory.iterdir() if path.match(STEPS)]
@@ -423,14 +435,18 @@ def newest_first(directory: Path) -> list[Path]:
 def newest_state(
     run: Path, identity: str, chosen: Path | None
 ) -> tuple[Any, list[CheckpointError]]:
-    """Return the state in a run's newest checkpoint that is sound, None if there is no checkpoint.
+    """Return the state in a run's newest sound checkpoint, and the problems of newer ones.
 
-    Also what is wrong with newer ones.
+    The state is None if there is no checkpoint.
 
     Args:
-        run: the run's directory, in which nothing may be in the way of its files.
-        identity: what the run's checkpoints say of whose they are.
-        chosen: the checkpoint to take instead, if one is meant.
+        run: the run's directory.
+        identity: the `id` of the run, which its checkpoints hold.
+        chosen: the checkpoint to use instead of the newest; None for the newest.
+
+    Raises:
+        CheckpointError: if no checkpoint can be used, or a file or directory of another kind has
+            the name of one of the run's.
     """
     for path in run.iterdir():
         if path.name in DIRECTORIES and not path.is_dir():
@@ -456,7 +472,11 @@ def newest_state(
 
 
 def own_state(path: Path, identity: str) -> Any:
-    """Return the state in a checkpoint of the run `identity`."""
+    """Return the state in a checkpoint.
+
+    Raises:
+        CheckpointError: if it is damaged, or not of the run `identity`.
+    """
     try:
         state = load_checkpoint(path)
     except OSError as error:
@@ -468,7 +488,7 @@ def own_state(path: Path, identity: str) -> Any:
     step, epoch, position = loop["step"], loop["epoch"], loop["position"] or 0
     possible = min(step, epoch, position, *lengths) >= 0 and 0 <= state["seconds"] < math.inf
     possible &= step_of(path) in (-1, step) and (epoch == 0) == (step == 0)
-    if not possible or epoch - 1 + (position or 1) > step:  # one in each epoch before
+    if not possible or epoch - 1 + (position or 1) > step:  # each epoch has at least one step
         raise CheckpointError(path, f"says that it is of step {step} in epoch {epoch}")
     if state["run"] != identity:
         other = f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
@@ -476,7 +496,7 @@ def own_state(path: Path, identity: str) -> Any:
     return state
 
 
-# An optimizer's state in a checkpoint, and what a changed configuration makes of it.
+# An optimizer's state in a checkpoint, and its change by a new configuration.
 
 
 Options = Sequence[Mapping[str, Any]]
@@ -485,11 +505,11 @@ Options = Sequence[Mapping[str, Any]]
 class OptimizerState:
     """The state of an optimizer, with the options that it began with.
 
-    A state holds the options as they are now, after a schedule has changed some. So it takes those
-    of the beginning to tell what the user has changed since.
+    The optimizer's own state holds options that a schedule may have changed. The first options
+    show which ones the user has changed since.
 
     Args:
-        optimizer: with a schedule already, if there is to be one.
+        optimizer: the optimizer; a schedule, if any, is already attached.
     """
 
     def __init__(self, optimizer: optim.Optimizer) -> None:
@@ -498,16 +518,16 @@ class OptimizerState:
         self._began: Options = [{k: v for k, v in g.items() if k != "params"} for g in groups]
 
     def state(self) -> dict[str, Any]:
-        """Return what `load_state` continues from."""
+        """Return the state for `load_state`."""
         name, state = type(self._optimizer).__name__, self._optimizer.state_dict()
         return {"name": name, "began": self._began, "state": state}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state, with the options that are no longer those it began with.
+        """Continue from a state, with the options that the user has changed since.
 
         Raises:
-            ValueError: if it is of another optimizer, of other groups, or has not kept what an
-                option needs.
+            ValueError: if the state is of another optimizer or of other groups, or lacks values
+                that a changed option needs.
         """
         name = type(self._optimizer).__name__
         if state["name"] != name:
@@ -521,11 +541,11 @@ class OptimizerState:
                 was = before.get(key)
                 if was == value:
                     continue
-                # An option may need what is kept from the first step on, and was not.
+                # Some options need values that must be kept from the first step on.
                 past = key == "history_size" or (key in ("amsgrad", "centered") and bool(value))
                 rmsprop = isinstance(self._optimizer, optim.RMSprop)
                 if past or (key == "momentum" and rmsprop and not was):
                     raise ValueError(f"the optimizer's {key} is {value}, but was {was}")
-                # A schedule goes on where it has come to, from the new rate.
+                # A schedule continues at its position, scaled to the new rate.
                 scheduled = key == "lr" and "initial_lr" in now and before["lr"]
                 group[key] = float(group["lr"] * value / was) if scheduled else value

@@ -83,9 +83,9 @@ def define_fit(
     """Return the training step: from x, y, or x, y, x, y, ..., to the loss before the step.
 
     Every sample has the same weight, even if batches differ in size. Each of several processes
-    computes its rows of every batch, and the gradients are summed. With bounds, the step returns the
-    loss and the norm of the unclipped gradients. An optimizer that searches evaluates the loss and
-    its gradients several times per step.
+    computes its rows of every batch, and the gradients are summed. With bounds, the step returns
+    the loss and the norm of the unclipped gradients. An optimizer that searches evaluates the loss
+    and its gradients several times per step.
 
     Args:
         model, criterion, optimizer: the model, the loss and the optimizer.
