@@ -1,4 +1,4 @@
-"""Reads configuration files, checks and writes them; describes their keys to users and editors."""
+"""Reads, checks and writes configuration files; describes their keys to users and editors."""
 
 import ast
 import functools
@@ -62,17 +62,17 @@ from .config import (
 from .metrics import screen
 from .schema import FIT, GENERATORS, AnyConfig, Config, TrainedConfig
 
-# YAML text becomes a tree, to which the overrides of the command line are applied.
+# YAML text becomes a tree; the overrides of the command line then change it.
 #
-# This part knows only the syntax; `schema` gives the keys their meaning. It reads the events of the
-# YAML parser, for three reasons: no tag constructs an object, the depth is bounded, and every value
-# keeps its line and column.
+# This part depends only on the syntax; `schema` defines the keys. It reads the events of the YAML
+# parser, so that no tag constructs an object, the depth is bounded, and every value keeps its line
+# and column.
 
 
 DEEPEST = 40
 LARGEST_FILE = 100_000
 MOST_VALUES = 100_000
-"""Values of a file, those that aliases repeat counted each time."""
+"""The most values in a file; values that aliases repeat count each time."""
 
 SYNTAX = (
     ("node content", "the value is missing or not complete", False),
@@ -87,11 +87,11 @@ SYNTAX = (
     ("while scanning an alias", "a text that begins with '*' needs quotes", True),
     ("cannot start any token", "a text that begins with this character needs quotes", False),
 )  # fmt: skip
-"""What the parser says, what that means, and whether it is to be told where it began."""
+"""A pattern of the parser's messages, our message, and whether it names the context's place."""
 
 
 def read_config_text(path: Path, source: str) -> str:
-    """Return the text of a configuration file."""
+    """Return the text of a configuration file; `source` is its name in messages."""
     if not source:
         raise usage_error("", "the file has no name")
     try:
@@ -104,18 +104,21 @@ def read_config_text(path: Path, source: str) -> str:
 
 
 def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
-    """Return the tree of one YAML document; scalars are read as YAML 1.2 has them.
+    """Return the tree of one YAML document; scalars follow YAML 1.2.
 
     Args:
         text: the document.
-        start: the place where the document begins. A place without a line, that of an argument of
-            the command, stands for the whole document.
-        noted: collects the problems that still leave a tree; without it, these are raised.
+        start: the place where the document begins. A place without a line, such as an argument of
+            the command, is the place of the whole document.
+        noted: collects the problems that still leave a tree; without it, they are raised.
+
+    Raises:
+        ConfigError: if the text is not one valid document.
     """
     import yaml
 
     def at(mark: Any) -> Place:
-        """Return the place of a mark of the parser, whose lines and columns count from 0."""
+        """Return the place of a parser's mark, which counts lines and columns from 0."""
         if mark is None or not start.line:
             return start
         return replace(start, line=mark.line + 1, column=mark.column + 1)
@@ -159,11 +162,11 @@ class Planter:
     def __init__(self, events: Iterator[Any], at: Callable[[Any], Place]) -> None:
         self._events, self._at = events, at
         self._known: dict[str | None, tuple[Tree, int] | None] = {}
-        """The tree and the size of what has an anchor; None within it."""
+        """The tree and the size of each anchor; None while its own tree is being read."""
         self.problems: list[Problem] = []
 
     def plant(self, event: Any, steps: Sequence[Step]) -> tuple[Tree, int]:
-        """Return the tree that begins with an event, and how many values it has."""
+        """Return the tree that begins with `event`, and the number of values in it."""
         import yaml
 
         place, name = self._at(event.start_mark), event.anchor
@@ -188,7 +191,7 @@ class Planter:
         if size > MOST_VALUES:
             message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
             raise ConfigError([*self.problems, Problem("", message, place)])
-        self._known[name] = self._known[name] or (tree, size)  # one within may have the name, too
+        self._known[name] = self._known[name] or (tree, size)  # a value inside may reuse the name
         return tree, size
 
     def _inner(self) -> Iterator[Any]:
@@ -205,7 +208,7 @@ class Planter:
     def _mapping(self, place: Place, steps: Sequence[Step]) -> tuple[Tree, int]:
         entries: dict[str, Entry] = {}
         merged: dict[str, Entry] = {}
-        """What the `<<` keys brought; the first one wins."""
+        """The entries of the `<<` keys; the first of equal keys wins."""
         size = 1
         for event in self._inner():
             key, key_place = getattr(event, "value", None), self._at(event.start_mark)
@@ -235,7 +238,7 @@ class Planter:
 
 
 def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
-    """Return `tree` with each `key=value` of the command line put in, later ones last.
+    """Return `tree` with the overrides of the command line applied in order.
 
     Values are YAML. Relative paths in them begin at the current directory, as in any argument of
     a command.
@@ -264,7 +267,7 @@ def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
 
 
 def path_text(steps: Sequence[Step]) -> str:
-    """Return steps as the user writes them: `model.layers[0].name`."""
+    """Return steps as a dotted path, such as `model.layers[0].name`."""
     text = ""
     for step in steps:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -272,12 +275,12 @@ def path_text(steps: Sequence[Step]) -> str:
 
 
 def overlay(before: Tree, tree: Tree) -> Tree:
-    """Return `tree`, which replaces what was there before."""
+    """Return `tree` as the replacement of `before`; a scalar remembers it in `over`."""
     return replace(tree, over=before) if isinstance(tree, Scalar) else tree
 
 
 def replace_value(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0) -> Tree:
-    """Return a new tree with `value` at `steps`; parts that aliases share do not change."""
+    """Return a new tree with `value` at `steps`; `tree` itself, which aliases share, stays."""
     if done == len(steps):
         return overlay(tree, value)
     step, here = steps[done], path_text(steps[:done])
@@ -288,11 +291,11 @@ def replace_value(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0)
         if not -count <= step <= count:
             message = f"the list has {count} item{'s' * (count != 1)}, counted from [0]"
             raise refusal(path_text(steps[: done + 1]), message, value.place)
-        items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # one more is added
+        items = [*tree.items, *[Scalar(None, value.place)] * (step == count)]  # appends an item
         items[step] = replace_value(items[step], steps, value, done + 1)
         return replace(tree, items=items)
     if is_null(tree):
-        tree = Table({}, value.place)  # a section that the file left out
+        tree = Table({}, value.place)  # the file leaves out this section
     tree = expand_shorthand(tree)
     if not isinstance(tree, Table):
         raise refusal(here, f"is {tree}, not a section", value.place)
@@ -303,7 +306,7 @@ def replace_value(tree: Tree, steps: Sequence[Step], value: Tree, done: int = 0)
     return replace(tree, entries={**tree.entries, step: Entry(key_place, new)})
 
 
-# `inherit: base.yaml`: a configuration that says only what differs from another one.
+# `inherit: base.yaml`: a configuration with only the differences from another one.
 
 
 KEY = "inherit"
@@ -317,12 +320,12 @@ def read_tree(
     within: tuple[Path, ...] = (),
     known: dict[Path, Tree] | None = None,
 ) -> Tree:
-    """Return the tree of a file, on top of those it inherits from.
+    """Return the tree of a file, merged with the trees of the files that it inherits from.
 
     Args:
         path: the file.
-        source: its name, for messages.
-        noted: takes what is wrong with the files but leaves a tree.
+        source: its name in messages.
+        noted: collects the problems that still leave a tree.
         within: the files that inherit from this one.
         known: keeps the trees of base files, so that each is read once.
     """
@@ -336,7 +339,7 @@ def read_tree(
     names = entries.pop(KEY).value
     inner = (*within, path.resolve())
     result: Tree = replace(tree, entries=entries)
-    # A later tree wins over an earlier one: the file itself is the last, after its bases.
+    # A later tree wins over an earlier one; the file itself comes last, after its bases.
     bases: list[Path] = []
     for name in names.items if isinstance(names, Items) else [names]:
         if not isinstance(name, Scalar) or not isinstance(name.value, str) or "\0" in name.value:
@@ -349,7 +352,7 @@ def read_tree(
             raise refusal(KEY, f"{quoted(name.value)} inherits from itself", name.place)
     for file, base in {base.resolve(): base for base in reversed(bases)}.items():
         if file not in known:
-            known[file] = tree  # raises `len(known)`, so that the base's bases rank lower
+            known[file] = tree  # increases `len(known)`, so that the base's bases rank lower
             known[file] = read_tree(base, shown_path(base), noted, inner, known)
         inherited = known[file]
         if not isinstance(inherited, Table):
@@ -359,7 +362,7 @@ def read_tree(
 
 
 def merge_trees(base: Tree, tree: Tree) -> Tree:
-    """Return `base` with what `tree` says instead; lists are replaced as wholes."""
+    """Return `base` with the values of `tree`, which replace whole lists."""
     base = expand_shorthand(base) if isinstance(tree, Table) else base
     if not isinstance(base, Table) or not isinstance(tree, Table):
         return overlay(base, tree)
@@ -371,16 +374,16 @@ def merge_trees(base: Tree, tree: Tree) -> Tree:
     return replace(tree, entries=entries)
 
 
-# The sections of each key, to tell the user where a misplaced key, such as `lr`, belongs.
+# The sections of each key, for messages about misplaced keys, such as `lr`.
 
 
 MOST_HOMES = 2
-"""A key that may stand in more sections, such as `name`, has no home."""
+"""The most sections of a key with a home; a key of more sections, such as `name`, has none."""
 
 
 @cache
 def all_homes() -> Mapping[str, Sequence[str]]:
-    """Return the paths at which a configuration has a section, or a key that it has once."""
+    """Return section or key -> its dotted paths, for keys in at most `MOST_HOMES` places."""
     found: dict[str, dict[str, None]] = {}
     for kind in get_args(Config):
         for section, key in section_keys(kind).items():
@@ -391,7 +394,7 @@ def all_homes() -> Mapping[str, Sequence[str]]:
 
 
 def keys_of(hint: Any) -> Iterator[str]:
-    """Yield the keys that a section or a component may have."""
+    """Yield the possible keys of a section or a component."""
     match hint_form(hint):
         case "component", registry:
             for name in registry.names:
@@ -403,17 +406,17 @@ def keys_of(hint: Any) -> Iterator[str]:
             yield from section_keys(section)
 
 
-# A configuration file, with the command line's overrides, into a checked configuration.
+# The checked configuration of a file and the overrides of the command line.
 
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """A configuration, with where each of its values came from."""
+    """A configuration, with the origin of each of its values."""
 
     config: AnyConfig
     origins: Origins = field(repr=False)
     notes: tuple[str, ...] = ()
-    """What the user should know of how the command line changes it, a line each."""
+    """Notes for the user about effects of the command line, a line each."""
 
 
 def load_config(
@@ -425,11 +428,12 @@ def load_config(
 
     Args:
         path: a YAML file, the name of one that nanotorch ships, such as `two_moons`, or a mapping
-            of what a file says.
-        overrides: `key=value` each, as on the command line; they win over the file.
+            with the sections of a file.
+        overrides: each `key=value`, as on the command line; they win over the file.
 
     Raises:
-        ConfigError: if anything is wrong with it; says everything that is.
+        ConfigError: if anything is wrong; names every mistake.
+        TypeError: if an override is not a text.
     """
     noted = Noted()
     for override in overrides:
@@ -472,7 +476,7 @@ def load_config(
                     check_readable(data_path, file)
 
         def position(problem: Problem) -> tuple[bool, int, int, int]:
-            """Order problems as they stand in the file, its bases, on the command line."""
+            """Sort problems by their places: in the file, in its bases, on the command line."""
             place = problem.place or Place(source="", rank=COMMANDED)
             return place.rank == COMMANDED, -place.rank, place.line, place.column
 
@@ -496,21 +500,21 @@ BARE_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 
 
 def shipped() -> dict[str, Path]:
-    """Return the configurations that come with nanotorch, by their names."""
+    """Return the configuration files that nanotorch ships, by name."""
     package = Path(__file__).parents[1]
-    # Those of a wheel are in the package, those of a checkout beside it.
+    # A wheel has them in the package, a checkout next to it.
     folders = (folder / "configs" for folder in (package, package.parent))
     return next(({p.stem: p for p in sorted(f.glob("*.yaml"))} for f in folders if f.is_dir()), {})
 
 
 def run_name(stem: str) -> str:
-    """Return a file's name as a name for its runs."""
+    """Return a valid name for the runs of a file; `stem` is its name without suffix."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", stem).lstrip(".-")[:100] or "run"
     return f"{name}_" if name == "latest.txt" else name
 
 
 def settings_of(path: Path) -> dict[str, str]:
-    """Return the single values of a file by their dotted names; nothing of a damaged one."""
+    """Return the single values of a file by dotted name; {} for a damaged file."""
     try:
         return settings_in(read_config_text(path, str(path)))
     except ConfigError:
@@ -518,17 +522,17 @@ def settings_of(path: Path) -> dict[str, str]:
 
 
 def settings_in(text: str) -> dict[str, str]:
-    """Return the single values of a configuration by their dotted names."""
+    """Return the single values of a configuration by dotted name."""
     tree = parse_yaml(text, Place(source="", line=1))
     return {path_text(steps): value for steps, value in leaves(tree, [])}
 
 
 def leaves(tree: Tree, steps: list[Any]) -> Iterator[tuple[list[Any], str]]:
-    """Yield the single values of a tree, with the steps that lead there."""
+    """Yield the steps to each single value of a tree, and the value as text."""
     if isinstance(tree, Scalar):
         value = tree.value
         if isinstance(value, float) and value.is_integer():
-            value = int(value)  # 0.0 is no other setting than 0
+            value = int(value)  # 0.0 is the same setting as 0
         yield steps, flow(value)
     elif isinstance(tree, Items):
         for index, item in enumerate(tree.items):
@@ -538,24 +542,24 @@ def leaves(tree: Tree, steps: list[Any]) -> Iterator[tuple[list[Any], str]]:
             yield from leaves(entry.value, [*steps, key])
 
 
-# A configuration as YAML, with the origin of every value beside it.
+# A configuration as YAML, with the origin of each value in a comment.
 
 
 WIDTH = 38
 PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*", re.ASCII)
 YAML_1_1 = {"on", "off", "yes", "no", "y", "n"}
-"""What other programs may read as booleans."""
+"""Words that programs with YAML 1.1 read as booleans."""
 
 
 def dump_config(loaded: LoadedConfig) -> str:
-    """Return what a run used, defaults included; `load_config` reads it back to the same."""
+    """Return a configuration as YAML, defaults included; `load_config` reads the same back."""
     lines = ["# What this run used, and where each value came from. It can be run again."]
     fitted = loaded.config.experiment == FIT
     if fitted:
         lines = ["# What `fit` was told; the model and the samples are a program's."]
     places = {path: str(place) for path, place in loaded.origins.items()}
     whole = loaded.origins.get("experiment", Place(source="")).source
-    if (file := Path(whole)).is_absolute():  # as of a configuration that was given by its name
+    if (file := Path(whole)).is_absolute():  # a shipped configuration, for example
         lines.append(f"# {file.name} is {whole}")
         places = {path: place.replace(whole, file.name) for path, place in places.items()}
     for text, path in block(loaded.config, "", ""):
@@ -566,7 +570,7 @@ def dump_config(loaded: LoadedConfig) -> str:
 
 
 def plain(value: Section | Component) -> dict[str, Any]:
-    """Return a section or a component as a mapping, whose name comes first."""
+    """Return a section or a component as a mapping; `name` is its first key."""
     if isinstance(value, Component):
         return {"name": value.name, **value.arguments}
     given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
@@ -574,7 +578,7 @@ def plain(value: Section | Component) -> dict[str, Any]:
 
 
 def block(value: Any, path: str, indent: str) -> Iterator[tuple[str, str | None]]:
-    """Yield lines, each with the path of the value that is in it, None for a heading."""
+    """Yield lines of YAML, each with the path of its value; the path of a heading is None."""
     for key, item in plain(value).items():
         inner = f"{path}.{key}".lstrip(".")
         if isinstance(item, Section | Component):
@@ -591,7 +595,7 @@ def block(value: Any, path: str, indent: str) -> Iterator[tuple[str, str | None]
 
 
 def flow(value: Any) -> str:
-    """Return a plain value on one line."""
+    """Return a plain value as YAML on one line."""
     if isinstance(value, tuple | list):
         return f"[{', '.join(flow(item) for item in value)}]"
     if isinstance(value, Mapping):
@@ -606,19 +610,19 @@ def flow(value: Any) -> str:
 
 
 def text_scalar(text: str) -> str:
-    """Return text as a YAML scalar, quoted unless it is certain to be read as it stands."""
+    """Return text as a YAML scalar, quoted unless every reader keeps it as it is."""
     if PLAIN.fullmatch(text) and text.lower() not in YAML_1_1 and plain_scalar(text) == text:
         return text
     escaped = re.sub(r'["\\]', r"\\\g<0>", text)
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
 
 
-# What a configuration may say, for people: every section and every name with its fields.
+# The catalogue for users: every section and every component with its keys.
 
 
 EVERYTHING = "all"
 INDENT = 12
-"""Where the names of the index begin."""
+"""The column at which the names of the index begin."""
 NO_CALLBACKS = """\
 none but what a program registers; what is built in has sections of its own: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
@@ -629,12 +633,12 @@ Texts = Mapping[str, str]
 
 
 def field_sentences(section: type) -> Mapping[str, str]:
-    """Return the sentence under each field of a section, those of its bases included."""
+    """Return field -> the sentence under it, for a section and its bases."""
     found: dict[str, str] = {}
     for base in reversed(section.__mro__[:-1]):
         try:
             tree = parsed(inspect.getsource(sys.modules[base.__module__]))
-        except (KeyError, OSError, TypeError):  # of one that has no file
+        except (KeyError, OSError, TypeError):  # a class without a source file
             continue
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and node.name == base.__qualname__:
@@ -646,14 +650,17 @@ def field_sentences(section: type) -> Mapping[str, str]:
 
 
 def first_sentence(thing: Any) -> str:
-    """Return the first line of a docstring, which is not that of a base."""
+    """Return the first line of an object's own docstring, not of a base's; "" without one."""
     return inspect.cleandoc(getattr(thing, "__doc__", None) or "").partition("\n")[0]
 
 
 def describe_entry(
     heading: str, thing: Any, keys: Keys, sentences: Texts | None = None, followed: Any = ()
 ) -> Iterator[str]:
-    """Yield what something is, then its keys, each with its type, its default and its sentence."""
+    """Yield a heading with the first sentence of `thing`, then a text for each of its keys.
+
+    The text has the key's sentence, type and default.
+    """
     sentence = first_sentence(thing).removeprefix(f"{heading}: ")
     yield "\n".join(wrap_text(f"{heading}: {sentence}", "    "))
     for name, key in keys.items():
@@ -671,17 +678,17 @@ def describe_entry(
 
 
 def wrap_text(text: str, indent: str) -> list[str]:
-    """Return the lines of a text that fit the screen, all but the first indented."""
+    """Return the lines of a text that fit the screen; all but the first are indented."""
     return textwrap.wrap(text, screen(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def about_section(section: type[Section], heading: str) -> Iterator[str]:
-    """Yield a section with what it is, then its fields."""
+    """Yield the heading of a section and the texts of its fields, as `describe_entry` does."""
     return describe_entry(heading, section, section_keys(section), field_sentences(section))
 
 
 def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, type[Section]]]:
-    """Yield a section and those in it, with their paths."""
+    """Yield a section and the sections in it, each after its path."""
     yield path, section
     for name, key in section_keys(section).items():
         for kind, inner in map(hint_form, members_of(key.hint)):
@@ -690,7 +697,7 @@ def sections_within(section: type[Section], path: str) -> Iterator[tuple[str, ty
 
 
 def catalogue_kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
-    """Return kind -> name -> the lines about it."""
+    """Return kind -> name -> the lines about this name."""
     found: dict[str, dict[str, Iterable[str]]] = {"sections": {}}
     for config in get_args(Config):
         experiments = ", ".join(get_args(section_keys(config)["experiment"].hint))
@@ -709,20 +716,17 @@ def catalogue_kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
 
 
 def catalogue(word: str) -> str | None:
-    """Return what there is: an index, or more of one kind, about one name, or everything.
+    """Return the part of the catalogue that `word` chooses; None if there is none.
 
     Args:
         word: a kind, such as `layers`, a section, such as `train`, or a name, such as `Linear`;
-            `all` for everything; empty for the index.
-
-    Returns:
-        Text for people, None if there is no such kind or name.
+            `all` for everything; "" for the index.
     """
     every = catalogue_kinds()
     if not word:
         return index(every)
     inner = [n for n in every["sections"] if word in n.rpartition(".")[2].split(", ")]
-    if inner:  # such as `train`, which several experiments have
+    if inner:  # several experiments may have it, such as `train`
         texts = dict.fromkeys("\n".join(list(every["sections"][name])[1:]) for name in inner)
         return f"{word}:\n" + "\nor\n".join(texts)
     chosen = {word: every[word]} if word in every else every
@@ -736,7 +740,7 @@ def catalogue(word: str) -> str | None:
 
 
 def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
-    """Return the names of each kind, and how to learn more about them."""
+    """Return the names of each kind, and the commands that show more."""
     lines = ["What a configuration may say, by kind:", ""]
     for kind, names in every.items():
         last = dict.fromkeys(name.rpartition(".")[2] for name in names)
@@ -747,7 +751,7 @@ def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
 
 
 def unknown_word_text(word: str) -> str:
-    """Return the message for a word that the catalogue has not."""
+    """Return the message for a word that the catalogue lacks."""
     every = catalogue_kinds()
     known = [*every, *(name for names in every.values() for name in names)]
     meant = did_you_mean(word, known)
@@ -756,12 +760,12 @@ def unknown_word_text(word: str) -> str:
     return f"--list {quoted(word)}: is not known{meant}"
 
 
-# The JSON schema of configuration files, for editors that complete and check while one types.
+# The JSON schema of configuration files, for editors that complete and check during typing.
 #
 #     # yaml-language-server: $schema=schema.json
 #
-# It knows names, types and ranges. What several values must have in common, and what must not be
-# left out, only `--check` tells: a file may inherit the rest from another one.
+# It describes names, types and ranges. Only `--check` finds conflicts between values, and missing
+# values, which a file may inherit from another one.
 
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -770,24 +774,24 @@ JSON_TYPES: Mapping[Any, str] = {
     type(None): "null",
 }  # fmt: skip
 NAMELESS = {"type": "object", "not": {"required": ["name"]}}
-"""A mapping whose name another file may say."""
+"""A mapping without `name`, which an inherited file may have."""
 
 Node = dict[str, Any]
 
 
 def schema_text() -> str:
-    """Return the schema as it is kept in `configs/schema.json`."""
+    """Return the text of `configs/schema.json`."""
     return json.dumps(Builder().schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 class Builder:
-    """Turns the type hints that configurations are read by into a schema."""
+    """Converts the type hints of configurations to a JSON schema."""
 
     def __init__(self) -> None:
         self._definitions: dict[str, Node] = {}
 
     def schema(self) -> Node:
-        """Return the whole."""
+        """Return the whole schema."""
         inherited: Node = {"type": ["string", "array"], "items": {"type": "string"}}
         inherited["description"] = "Files whose values hold where this one says nothing."
         found = [self._section(config) for config in get_args(Config)]
@@ -829,7 +833,7 @@ class Builder:
 
     def _defined(self, name: str, make: Callable[[Any], Node], of: Any) -> Node:
         if name not in self._definitions:
-            self._definitions[name] = {}  # for what contains itself
+            self._definitions[name] = {}  # for definitions that contain themselves
             self._definitions[name] = make(of)
         return {"$ref": f"#/definitions/{name}"}
 
@@ -846,17 +850,17 @@ class Builder:
     def _closed(
         self, of: Any, keys: Keys, properties: Node, sentences: Texts | None = None
     ) -> Node:
-        """Return a mapping with these keys and no others."""
+        """Return the schema of a mapping with these keys and no others."""
         for name, key in keys.items():
             properties[name] = node = {**self._node(key.hint)}
-            if isinstance(key.default, Section):  # all its lines may be comments
+            if isinstance(key.default, Section):  # null, if all lines in it are comments
                 properties[name] = node = {"anyOf": [node, {"type": "null"}]}
             if sentences is not None:
                 node["description"] = sentences[name]
             if isinstance(key.default, bool | int | float | str | list | tuple):
                 node["default"] = key.default
         required = [name for name in ("name",) if {"enum", "const"} & {*properties.get(name, ())}]
-        if of is None:  # no other file says the rest
+        if of is None:  # arguments are not inherited from other files
             required = [name for name, key in keys.items() if key.default is REQUIRED]
         whole: Node = {"type": "object", "properties": properties, "additionalProperties": False}
         whole |= {"required": required} if required else {}

@@ -1,4 +1,4 @@
-"""Figures of a run. All of matplotlib that is used is imported here, when it is."""
+"""Figures of a run. Only this module imports matplotlib, and only when it draws."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,22 +35,23 @@ STYLE: dict[Any, Any] = {
 RESOLUTION = 130
 ANIMATION_RESOLUTION = 75
 WIDE, NARROW = 8.0, 300.0
-"""From what ratio of the largest value to the least an axis is logarithmic; up to which ratio it
-has numbers between the powers of ten."""
+"""The ratio of the greatest value to the least from which an axis is logarithmic, and the ratio up
+to which it has numbers between the powers of ten."""
 
 Records = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Moving:
-    """What moves in a figure.
+    """The moving part of a figure.
 
     Attributes:
-        axes: where.
-        artists: what of the figure is not part of the background.
-        start: draws the rest into axes of the same limits; returns what changes it to a frame.
-        frames: how many there are.
-        speed: how many are shown in a second.
+        axes: the axes with the moving part.
+        artists: the artists of the figure that are not in the background of the animation.
+        start: draws the moving part into axes of the same limits; returns a function that changes
+            it to the frame with the given number.
+        frames: the number of frames.
+        speed: the number of frames per second.
     """
 
     axes: "Axes"
@@ -60,7 +61,7 @@ class Moving:
     speed: int
 
     def save(self, figure: "Figure", path: Path) -> None:
-        """Write an animation of a figure; what does not move is drawn once."""
+        """Write an animation of a figure; its background is drawn once."""
         from matplotlib.animation import FuncAnimation, PillowWriter
         from matplotlib.figure import Figure
 
@@ -80,7 +81,7 @@ class Moving:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure with its name, and what moves in it."""
+    """A figure with its name, and its moving part if it has one."""
 
     name: str
     figure: "Figure"
@@ -93,7 +94,7 @@ def available() -> bool:
 
 
 def figure(rows: int = 1, columns: int = 1, width: float = 6.0, height: float = 4.2) -> Any:
-    """Return a figure, which no window system knows of, and its axes in one list."""
+    """Return a figure without a window, and a list of its axes; sizes are inches per axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -111,7 +112,7 @@ def pixels(figure: "Figure") -> NDArray[np.uint8]:
 
 
 def draw(place: Path, plots: Iterable[Plot | None]) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Draw plots into a directory; yield the name of each, and its picture."""
+    """Draw plots into the directory `place`; yield the name of each, and its picture."""
     from matplotlib import rc_context
     from matplotlib.image import imsave
 
@@ -128,19 +129,19 @@ def draw(place: Path, plots: Iterable[Plot | None]) -> Iterator[tuple[str, NDArr
 
 
 def no_plots() -> str:
-    """Return why there are no plots, and the command that changes it."""
+    """Return the message that plots need matplotlib, with the command that installs it."""
     return f"no plots: they need matplotlib:\n  {install_command('matplotlib')}"
 
 
 def series(records: Records, name: str, by: str = "epoch") -> tuple[Any, Any]:
-    """Return the abscissas and the values of a curve; what was not finite is NaN."""
+    """Return the values of a curve over `by`, with their abscissas first; null becomes NaN."""
     points = [(r[by], r[name]) for r in records if name in r]
     values = [np.nan if value is None else value for _, value in points]
     return np.array([x for x, _ in points]), np.array(values, dtype=np.float64)
 
 
 def loss_curves(records: Records) -> Plot | None:
-    """Draw the losses of the epochs, and the learning rate if it changes."""
+    """Draw the losses of the epochs, and the learning rate if it changes; None without losses."""
     curves = {"train": "train/epoch_loss", "validation": "validation/loss"}
     found = {part: series(records, name) for part, name in curves.items()}
     found = {part: xy for part, xy in found.items() if np.isfinite(xy[1]).any()}
@@ -169,13 +170,13 @@ def loss_curves(records: Records) -> Plot | None:
 
 
 def scale_values(axes: "Axes", values: Any) -> None:
-    """Let the vertical axis be logarithmic where values of all sizes are to be seen."""
+    """Make the vertical axis logarithmic if the values are of very different sizes."""
     from matplotlib.ticker import LogLocator
 
     finite = values[np.isfinite(values)]
     positive = finite[finite > 0]
     if len(positive) and finite.min() >= 0 and positive.max() > WIDE * positive.min():
-        axes.set_yscale("log", nonpositive="clip")  # a zero lies below all that is shown
+        axes.set_yscale("log", nonpositive="clip")  # a zero lies below the visible range
         narrow = positive.max() < NARROW * positive.min()
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
         axes.yaxis.set_major_formatter("{x:g}")
@@ -185,7 +186,7 @@ def scale_values(axes: "Axes", values: Any) -> None:
 
 
 def whole_numbers(axes: "Axes") -> None:
-    """Let the horizontal axis have whole numbers only, also around a single one."""
+    """Let the horizontal axis show only whole numbers, even around a single one."""
     low, high = axes.dataLim.intervalx
     if low == high:
         axes.set_xlim(low - 1, high + 1)
@@ -193,7 +194,7 @@ def whole_numbers(axes: "Axes") -> None:
     locator.set_params(integer=True)
 
 
-# The way to a minimum, as figures.
+# Figures of minimizations.
 
 
 Function = Callable[[Array], Array]
@@ -205,14 +206,14 @@ LEVELS = 24
 MOST_MARKERS = 150
 MOST_FRAMES = 32
 SECONDS = 4.0
-"""How long the animation takes, if there are enough points."""
+"""The duration of the animation, if there are enough points."""
 STAR: dict[str, Any] = {"color": "gold", "markeredgecolor": "black", "markersize": 15}
 FAR = 50.0
-"""How many times the distance of start and median a point may lie away to be shown."""
+"""The greatest distance of a visible point from the median, in distances of the start from it."""
 
 
 def value_curve(records: Records) -> Plot | None:
-    """Draw the function's value before each step."""
+    """Draw the function's value before each step; None without finite values."""
     steps, values = series(records, "function/value", "step")
     if not np.isfinite(values).any():
         return None
@@ -225,7 +226,7 @@ def value_curve(records: Records) -> Plot | None:
 
 
 def curve_picture(records: Records) -> str:
-    """Return the losses of the epochs, or a function's values, as SVG; "" if there are none."""
+    """Return the curve of losses, or of a function's values, as SVG; "" if there is none."""
     from matplotlib import rc_context
 
     picture = StringIO()
@@ -237,14 +238,20 @@ def curve_picture(records: Records) -> str:
 
 
 def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
-    """Return the points from a start on that are worth showing, shape (points, 2)."""
+    """Return the start and the recorded points that are visible, shape (points, 2)."""
     coordinates = [series(records, tag, "step")[1] for tag in tags]
     points = np.vstack([np.asarray(start), np.stack(coordinates, axis=1)])
     return points[visible_points(points)]
 
 
 def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot | None:
-    """Draw ways on the contour lines of a function of two variables; the plot moves."""
+    """Draw an animation of the ways on contour lines of a function of two variables.
+
+    Args:
+        ways: the visible points of each start, shape (points, 2).
+        function: the function of points.
+        formula: its formula, for the title.
+    """
     ways = [points for points in ways if len(points) > 1]
     if not ways:
         return None
@@ -255,7 +262,7 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     values = function(np.stack([a.ravel(), b.ravel()])).reshape(a.shape)
     finite = values[np.isfinite(values)]
     levels = np.array([0.0, 1.0])
-    if len(finite) and finite.min() < finite.max():  # they lie closer near the least value
+    if len(finite) and finite.min() < finite.max():  # levels are closer near the least value
         low, high = float(finite.min()), float(np.quantile(finite, 0.995))
         levels = low + (high - low) * np.linspace(0, 1, LEVELS) ** 2.5
     filled = axes.contourf(a, b, values, levels, cmap="viridis_r", alpha=0.75, extend="both",
@@ -275,7 +282,7 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     axes.legend(loc="upper right", frameon=True, framealpha=0.85)
     longest = max(map(len, ways))
     gone = np.arange(longest, dtype=np.float64)
-    if longest > MOST_FRAMES:  # equal parts of the way, not of the steps: those get shorter
+    if longest > MOST_FRAMES:  # frames divide the way evenly instead of the steps, which shrink
         gone[:] = 0
         for points in ways:
             gone[1 : len(points)] += np.linalg.norm(np.diff(points, axis=0), axis=1)
@@ -296,12 +303,12 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
         return move
 
     speed = max(round(len(frames) / SECONDS), 4)
-    # The last frame stays for a second before all begins again.
+    # The last frame stays for a second before the animation repeats.
     return Plot("trajectory", made, Moving(axes, whole, begin, len(frames) + speed, speed))
 
 
 def visible_points(points: Array) -> NDArray[np.bool_]:
-    """Return which points are worth showing: none that a divergence has carried off."""
+    """Return a mask of the points that are finite and not too far away to be shown."""
     finite = np.logical_and.reduce(np.isfinite(points), axis=1)
     middle = np.median(points[finite], axis=0) if finite.any() else np.zeros(2)
     distance = np.abs(np.where(finite[:, None], points, np.inf) - middle).max(axis=1)
@@ -310,7 +317,7 @@ def visible_points(points: Array) -> NDArray[np.bool_]:
 
 
 def square_grid(points: Array) -> tuple[Array, Array]:
-    """Return a grid around points, of no less than a fifth of the longer side in the shorter."""
+    """Return a grid around points; its shorter side is at least 0.35 of the longer one."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = np.maximum(high - low, max(0.35 * float((high - low).max()), 1e-3))
     middle, half = (low + high) / 2, size * (0.5 + SURFACE_MARGIN)
@@ -319,11 +326,11 @@ def square_grid(points: Array) -> tuple[Array, Array]:
     return a, b
 
 
-# What a fitted model does, as figures.
+# Figures of fitted models.
 
 
 Pairs = Mapping[str, tuple[Array, Array]]
-"""Part -> predictions and targets, a number for each sample."""
+"""Part -> predictions and targets, with a number for each sample."""
 Drawn = Mapping[str, tuple[NDArray[np.float32], Array]]
 """Part -> features, and targets or classes."""
 Predict = Callable[[NDArray[np.float32]], Array]
@@ -331,11 +338,11 @@ Predict = Callable[[NDArray[np.float32]], Array]
 GRID = 200
 MARGIN = 0.08
 MOST_CLASSES = 12
-"""Up to so many, the cells of a confusion matrix have room for their numbers."""
+"""The most classes with which the cells of a confusion matrix have room for numbers."""
 
 
 def predictions(pairs: Pairs, name: str) -> Plot:
-    """Draw predicted over true values."""
+    """Draw predicted against true values; `name` is the target's."""
     made, (axes,) = figure(height=5.0, width=5.4)
     low, high = padded_range(np.concatenate([np.concatenate(pair) for pair in pairs.values()]))
     axes.plot([low, high], [low, high], **DASHED, zorder=1)
@@ -349,7 +356,7 @@ def predictions(pairs: Pairs, name: str) -> Plot:
 
 
 def residuals(pairs: Pairs, name: str) -> Plot:
-    """Draw what predictions are wrong by: over the prediction, and how often."""
+    """Draw the errors of predictions against the predictions, and their distribution."""
     made, (left, right) = figure(1, 2, width=4.6, height=4.0)
     errors = {part: y - p for part, (p, y) in pairs.items()}
     for part, (p, _) in pairs.items():
@@ -371,7 +378,7 @@ def residuals(pairs: Pairs, name: str) -> Plot:
 
 
 def roc_curves(pairs: Pairs, title: str) -> Plot | None:
-    """Draw the ROC curve of each part or class; scores are predictions, targets 0 or 1."""
+    """Draw the ROC curve of each part or class, from scores and targets of 0 or 1."""
     made, (axes,) = figure(height=5.0, width=5.4)
     axes.plot([0, 1], [0, 1], **DASHED, label="chance")
     drawn = 0
@@ -392,7 +399,7 @@ def roc_curves(pairs: Pairs, title: str) -> Plot | None:
 def confusion(
     predicted: NDArray[np.int64], true: NDArray[np.int64], classes: Sequence[str], part: str
 ) -> Plot:
-    """Draw how often samples of each class are taken for which."""
+    """Draw the confusion matrix of a part."""
     count = len(classes)
     matrix = confusion_matrix(predicted, true, count)
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
@@ -422,15 +429,15 @@ def decision_regions(
     classes: Sequence[str],
     regions: bool,
 ) -> Plot:
-    """Draw what is decided over two features, with the samples.
+    """Draw the decisions over two features, with the samples.
 
-    Their class is the color of samples, and those that were not trained on have an edge.
+    The color of a sample is its class. Samples that were not trained on have an edge.
 
     Args:
         parts: part -> features and classes of the samples.
-        decide: from features to the class for `regions`, else to the probability of class 1.
+        decide: from features to the class if `regions`, else to the probability of class 1.
         features, classes: their names.
-        regions: whether each class has its region; else there are two with a boundary.
+        regions: whether to draw a region for each class; if not, draw the boundary of two.
     """
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -469,7 +476,7 @@ def decision_regions(
 
 
 def padded_range(values: NDArray[Any]) -> tuple[float, float]:
-    """Return the range of values, with a margin."""
+    """Return the range of the finite values, with a margin; (-0.08, 1.08) without any."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     margin = MARGIN * (high - low) or 0.5
@@ -480,14 +487,14 @@ def padded_range(values: NDArray[Any]) -> tuple[float, float]:
 
 
 Curve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
-"""What it is called, its steps and its values."""
+"""The name, the steps and the values of a curve."""
 
 MOST_NAMED = 12
-"""Curves that a legend has room for."""
+"""The most curves for which a legend has room."""
 
 
 def comparison(curves: Sequence[Curve], metric: str) -> Any:
-    """Draw a measure of several runs over their steps; the best run comes first."""
+    """Draw a metric of several runs over their steps, in the order of `curves`."""
     made, (axes,) = figure(width=7.5, height=4.6)
     for name, steps, values in curves:
         marker = "o" if len(steps) <= 30 else None
@@ -495,30 +502,30 @@ def comparison(curves: Sequence[Curve], metric: str) -> Any:
     axes.set(title=metric, xlabel="step", ylabel=metric)
     scale_values(axes, np.concatenate([values for _, _, values in curves]))
     if len(curves) <= MOST_NAMED:
-        made.legend(loc="outside lower center")  # names are long, and would hide the curves
+        made.legend(loc="outside lower center")  # long names inside would hide the curves
     axes.grid(visible=True, color="#e2e8f0")
     return made
 
 
-# Which figures a fitted model gets, by what it predicts.
+# The figures of a fitted model, which depend on the kind of prediction.
 
 
 MOST_POINTS = 2000
-"""Samples of a part that are drawn."""
+"""The most samples of a part that are drawn."""
 MOST_CURVES = 10
-"""Classes that get curves of their own."""
+"""The most classes with curves of their own."""
 
 AnyPredict = Callable[[NDArray[Any]], NDArray[Any]]
 Parts = Mapping[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]
-"""Part -> inputs, targets and the model's outputs, these two in the target's own units."""
+"""Part -> inputs, targets and outputs; targets and outputs are in the target's own units."""
 
 
 MOST = 1e9
-"""Outputs that are larger, measured by the largest target, show nothing."""
+"""The ratio of the greatest output to the greatest target from which figures show nothing."""
 
 
 def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterator[Plot | None]:
-    """Yield the figures that show what a model predicts."""
+    """Yield the figures of a model's predictions."""
     if isinstance(kind, Characters):
         return
     parts = outputs_of(dataset, predict, MOST_POINTS)
@@ -559,7 +566,7 @@ def predicted_plots(kind: Kind, dataset: Dataset, predict: AnyPredict) -> Iterat
 
 
 def scores(kind: TwoClasses | ManyClasses, classes: Sequence[str], parts: Parts) -> Pairs:
-    """Return the probability of class 1 in each part, or of each class in the last; and labels."""
+    """Return scores and labels of class 1 for each part, or of each class for the last part."""
     if isinstance(kind, TwoClasses):
         return {
             name: (flatten(kind.probability(p)), flatten(y)) for name, (_, y, p) in parts.items()
@@ -570,7 +577,7 @@ def scores(kind: TwoClasses | ManyClasses, classes: Sequence[str], parts: Parts)
 
 
 def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -> Parts:
-    """Return what the model gives for the samples of each part that has some."""
+    """Return inputs, targets and outputs of each part with samples, at most `most` of each."""
     found = {}
     for name in PARTS:
         x, y = dataset.parts[name].x[:most], dataset.targets(name)[:most]
@@ -582,7 +589,7 @@ def outputs_of(dataset: Dataset, predict: AnyPredict, most: int | None = None) -
 def recall_curves(
     kind: Kind, dataset: Dataset, predict: AnyPredict
 ) -> Iterator[tuple[str, Array, Array]]:
-    """Yield a name, labels and scores for each curve of precision over recall."""
+    """Yield the name, labels and scores of each curve of precision over recall."""
     if isinstance(kind, TwoClasses | ManyClasses) and not isinstance(kind, Characters):
         parts, classes = outputs_of(dataset, predict), list(dataset.classes or ())[:MOST_CURVES]
         place = "" if isinstance(kind, TwoClasses) else f"{[*parts][-1]}/"

@@ -1,4 +1,4 @@
-"""A run from a configuration to the files it leaves behind, and how one is resumed."""
+"""A run from its configuration to its files, and the resumption of runs."""
 
 import copy
 import hashlib
@@ -55,7 +55,7 @@ from .schema import FIT, AnyConfig, FitConfig, MinimizationConfig, TrainedConfig
 from .step import compilation_text
 from .supervised import Supervised, Training
 
-# `run.json`: what ran, on what, and how it ended.
+# `run.json`: the versions, the data and the outcome of a run.
 
 
 RECORD = "run.json"
@@ -80,12 +80,12 @@ class RecordValues(TypedDict):
 class Record:
     """The contents of `run.json`.
 
-    `start_run` writes the file. The end of the `with` block writes it again if the run has begun.
+    `begin` writes the file. The end of the `with` block writes it again if the run has begun.
 
     Args:
         directory: the directory of the run.
         values: the contents at the beginning.
-        seconds: how long the run had taken before it was resumed.
+        seconds: the duration of the run before it was resumed.
     """
 
     def __init__(self, directory: Path, values: dict[str, Any], seconds: float = 0.0) -> None:
@@ -111,16 +111,20 @@ class Record:
             run_directory.write_json(self._path, self.values, in_place=True)
         except OSError:
             if kind is None:
-                raise  # else what ended the run is to be told
+                raise  # otherwise the error that ended the run is reported
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken so far."""
+        """The duration of the run so far, in seconds."""
         return time.monotonic() - self._start
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """Return the contents of a run's `run.json`."""
+    """Return the contents of a run's `run.json`.
+
+    Raises:
+        CheckpointError: if the file is missing or damaged.
+    """
     values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
@@ -128,7 +132,7 @@ def read_record(directory: Path) -> dict[str, Any]:
 
 
 def belongs_to_run(path: Path) -> bool:
-    """Return whether a file exists, in a run's directory or as one of those beside runs."""
+    """Return whether a file exists and belongs to a run, or is `latest.txt` or `sweep.csv`."""
     if not path.exists():
         return False
     folders = path.resolve().parents[:2]
@@ -137,7 +141,7 @@ def belongs_to_run(path: Path) -> bool:
 
 
 def checksums(experiment: Experiment) -> dict[str, str]:
-    """Return the SHA-256 of each file whose content the result depends on."""
+    """Return the SHA-256 of each file on whose content the result depends, by file name."""
     found = {}
     for path in experiment.files():
         with open_file(path) as file:
@@ -146,34 +150,35 @@ def checksums(experiment: Experiment) -> dict[str, str]:
 
 
 def now() -> str:
-    """Return the date, the time and the zone."""
+    """Return the date, time and time zone in ISO format."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-# A run from a configuration to the files it leaves behind.
+# A run from its configuration to its files.
 
 
 LARGEST_RISE = 1e6
 """A run has failed if its loss exceeds the first loss by this factor."""
 DIAGNOSIS = "the loss,"
-"""The beginning of the message about a run that has diverged."""
+"""The first words of the message about a run that has diverged."""
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
 MORE = "give it a greater train.epochs, or train.steps"
-"""How a finished run is continued."""
+"""The advice for continuing a finished run."""
 
 
 class History(dict[str, list[float]]):
-    """What a training measured after each epoch, a column each; printed, it is a table.
+    """The values that a training measured after each epoch, a column per name; prints as a table.
 
-    It has NaN where a value was not measured. `plt.plot(history["epoch"], history["train/loss"])`
-    draws a curve, and `pandas.DataFrame(history)` is what it says.
+    A value that was not measured is NaN. `plt.plot(history["epoch"], history["train/loss"])` draws
+    a curve, and `pandas.DataFrame(history)` makes a data frame. A minimization has steps instead
+    of epochs.
     """
 
     def __init__(self, records: Sequence[Mapping[str, float | None]] = ()) -> None:
         first, other = "epoch", "step"
         rows = [row for row in records if "train/epoch_loss" in row]
-        if not rows:  # a minimization has steps alone
+        if not rows:  # a minimization has only steps
             first, other = other, first
             rows = [row for row in records if not any(name.startswith("final/") for name in row)]
         for name in [name for name in dict.fromkeys(chain((first,), *rows)) if name != other]:
@@ -190,11 +195,11 @@ class RunResult:
     """The result of a run."""
 
     directory: Path
-    """Where its files are; of one whose files were not wanted, where they were."""
+    """The directory of its files; a temporary one no longer exists."""
     status: str
-    """`finished_result`, `diverged`, or, if it can resume, `interrupted` or `out of time`."""
+    """`finished`, `diverged`, or, if the run can resume, `interrupted` or `out of time`."""
     results: dict[str, float]
-    """The measurements at the end, such as `test/accuracy`; empty if the run can resume."""
+    """The final measurements, such as `test/accuracy`; empty if the run can resume."""
     exit_code: int
     """The exit code of the command."""
     restore: Callable[[], Experiment] = field(repr=False)
@@ -207,7 +212,7 @@ class RunResult:
 
     @property
     def model(self) -> nn.Module:
-        """The model, trained; of a minimization the function."""
+        """The trained model; of a minimization, the function."""
         return self.task.final_model
 
     @cached_property
@@ -220,7 +225,7 @@ class RunResult:
         return run_directory.read_metrics(self.directory)
 
     def _repr_html_(self) -> str:
-        """The status and results, the curve of the loss if there is matplotlib, and all numbers."""
+        """The status and results, the curve of the loss if matplotlib is installed, all numbers."""
         results = [f"{name} {value:.5g}" for name, value in self.results.items()]
         told, place = escape(", ".join([self.status, *results])), escape(str(self.directory))
         curve = curve_picture(self._records) if available() else ""
@@ -231,16 +236,20 @@ class RunResult:
         """Return the model's outputs for samples in the form of the training data.
 
         Args:
-            inputs: an array or a tensor, samples first; several if the model takes several. For a
-                model of a table they are features, or cells as they stand in the table, such as
-                `[[85, 3, "Berlin"]]`. They are standardized as the training data were, and
-                numbers come back in the units of the target.
+            inputs: an array or a tensor, samples first; several if the model needs several. For a
+                model of a table they are features, or cells as in the table, such as
+                `[[85, 3, "Berlin"]]`. They are standardized like the training data, and numbers
+                come back in the units of the target.
         """
         return self.task.outputs(*inputs)
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
-    """Return the experiment of a configuration; this writes no file, even if it fails."""
+    """Return the experiment of a configuration; writes no files.
+
+    Raises:
+        ConfigError: if the configuration does not fit its data.
+    """
     with loaded.origins.told():
         if isinstance(loaded.config, MinimizationConfig):
             return Minimization(loaded.config)
@@ -255,7 +264,7 @@ def train(
     program: str = PROGRAM,
     verbose: bool = True,
 ) -> RunResult:
-    """Train what a configuration describes; keep what a program may need.
+    """Train the model, or minimize the function, of a configuration; returns the run's result.
 
         run = train("two_moons", "optimizer.lr=0.1", "train.epochs=20")
         print(run.history)
@@ -264,15 +273,15 @@ def train(
 
     Args:
         config: a YAML file, the name of a configuration that nanotorch ships, such as `two_moons`,
-            a mapping of what such a file says, or what `load_config` has returned. With
-            `train.fast_dev_run`, the run's directory is a temporary one, which is gone in the end.
-        overrides: values that replace those of the configuration, `key=value` each.
+            a mapping with the sections of such a file, or a result of `load_config`. With
+            `train.fast_dev_run`, the run's directory is temporary and removed at the end.
+        overrides: values that replace those of the configuration, each `key=value`.
         command: the command line, for the record.
-        program: how the program was called, to say how to resume.
-        verbose: whether to print what the training does and what came of it.
+        program: the command that calls the trainer, for the message about resuming.
+        verbose: whether to print the progress and the results.
 
     Raises:
-        ConfigError: before anything has been written; says everything that is wrong.
+        ConfigError: before anything is written; names every mistake.
     """
     if not isinstance(config, LoadedConfig):
         config = load_config(config, overrides)
@@ -285,9 +294,9 @@ def train(
 
 
 def join_ranks(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]:
-    """Join the other processes; return this one's configuration, and whether it prints.
+    """Join the other processes; return this process's configuration, and whether it prints.
 
-    Only rank 0 shows progress, and only if the user wants it.
+    Only rank 0 prints and draws plots, and only if the user wants them.
     """
     config, log = loaded.config, loaded.config.log
     ranks.join(config.train.reduction if isinstance(config, FitConfig) else "ordered")
@@ -298,7 +307,7 @@ def join_ranks(loaded: LoadedConfig, verbose: bool) -> tuple[LoadedConfig, bool]
 
 
 def with_log(loaded: LoadedConfig, **changes: Any) -> LoadedConfig:
-    """Return a configuration with other settings of its log."""
+    """Return a configuration with `changes` in its section `log`."""
     log: Any = replace(loaded.config.log, **changes)
     return replace(loaded, config=replace(loaded.config, log=log))
 
@@ -311,7 +320,7 @@ def start_run(
     verbose: bool,
     scratch: bool = False,
 ) -> RunResult:
-    """Run an experiment in a directory of its own, a temporary one for `scratch`."""
+    """Run an experiment in a new directory; a temporary one if `scratch`."""
     with ranks.watch_ranks(), ExitStack() as stack:
         rehearsed = is_rehearsal(loaded.config)
         scratch = scratch or rehearsed or ranks.rank() > 0
@@ -335,29 +344,29 @@ def start_run(
             values |= {"command": list(command), "imports": list(imported), "started": now()}
             values |= {"versions": run_directory.versions(), "data": checksums(experiment)}
             record = Record(directory, values | ranks.rank_facts())
-            # A loss that is not finite ends the run by itself.
+            # No warnings of NumPy: a loss that is not finite ends the run anyway.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
                 run = Run(loaded, experiment, directory, record, program, verbose)
                 run.temporary = scratch
                 result = run.run()
         finally:
-            with suppress(OSError):  # there is something in it as soon as the run has begun
+            with suppress(OSError):  # the directory is not empty if the run has begun
                 directory.rmdir()
         if rehearsed and verbose:
             print("fast_dev_run: the run directory is removed", flush=True)
         if run.temporary:
-            _ = result.history  # is read from there
+            _ = result.history  # read it before the directory is removed
         return result
 
 
 def is_rehearsal(config: AnyConfig) -> bool:
-    """Return whether a run only checks that everything works, and leaves no files."""
+    """Return whether a run has `train.fast_dev_run`: only a check, which keeps no files."""
     return isinstance(config, FitConfig) and config.train.fast_dev_run
 
 
 @dataclass
 class Run:
-    """One run in its directory, from its beginning or from where a checkpoint was written."""
+    """One run in its directory, from its beginning or from a checkpoint."""
 
     loaded: LoadedConfig
     experiment: Experiment
@@ -366,13 +375,13 @@ class Run:
     program: str
     verbose: bool = True
     temporary: bool = False
-    """Whether the directory is removed in the end."""
+    """Whether the directory is removed at the end."""
     saved: Mapping[str, Any] | None = None
-    """The state of a checkpoint, from which a resumed run continues."""
+    """The state of the checkpoint from which a resumed run continues; None for a new run."""
     fresh: bool = True
-    """Whether the configuration is a new one, so that what ended the run before counts no more."""
+    """Whether the configuration is new; an earlier stop reason then no longer holds."""
     finished: bool = False
-    """Whether the run was finished, so that there have to be further steps."""
+    """Whether the run was finished, so that resuming it needs more steps."""
 
     def __post_init__(self) -> None:
         self._signals = StopOnSignal()
@@ -383,12 +392,12 @@ class Run:
         return self.loaded.config
 
     def run(self) -> RunResult:
-        """Take the steps, measure the result and keep everything."""
+        """Take the steps, measure the result and write the files; returns the result."""
         try:
             with self._signals:
                 return self._run()
-        except KeyboardInterrupt:  # where there was no step to wait for, or for the second time
-            if ranks.size() > 1:  # each elsewhere: they cannot wait for each other
+        except KeyboardInterrupt:  # outside of steps, or by a second signal
+            if ranks.size() > 1:  # processes at different places cannot wait for each other
                 raise
             self.record.values["status"] = INTERRUPTED
             self._say(f"\n{INTERRUPTED}")
@@ -412,17 +421,17 @@ class Run:
         recorder = Recorder(self.directory, shown, resumed)
         loop = self.make_loop(recorder)
         with ExitStack() as stack:
-            self._signals.on_start(loop)  # signals wait: half a run cannot be resumed
+            self._signals.on_start(loop)  # delays signals until the run can be resumed
             if self.saved is not None:
                 remove_unfinished(self.directory)
-            # Until here nothing has been written. `--resume` needs record and configuration.
+            # Nothing was written before this line. `--resume` needs record and configuration.
             self.record.begin()
             if self.fresh:
                 write_atomically(self.directory / "config.yaml", dump_config(self.loaded).encode())
             root = Path(self._config.log.dir)
-            # Write a text file, not a link: TensorBoard would follow a link and show a second run.
+            # A text file instead of a link: TensorBoard would show a link as a second run.
             latest = f"{Path(os.path.relpath(self.directory, root)).as_posix()}\n"
-            with suppress(OSError):  # a convenience, for which no training fails
+            with suppress(OSError):  # a mere convenience, which must not end a training
                 remove_unfinished(root, run_directory.LATEST)
                 write_atomically(root / run_directory.LATEST, latest.encode())
             if (preprocessing := experiment.preprocessing()) is not None:
@@ -546,24 +555,24 @@ class Run:
         self._say(f"{status} after {steps}, {spent}{more}")
 
 
-# Resuming a run: its next step is the step that the uninterrupted run would have taken.
+# Resuming a run: it takes the same steps as an uninterrupted run.
 
 
 FROM_THE_BEGINNING: dict[str, Any] = {
     "recorder": {"metrics": 0, "events": {}}, "loop": {"step": 0}, "seconds": 0.0
 }  # fmt: skip
-"""What is known of a run that ended before its first checkpoint."""
+"""The state of a run that ended before its first checkpoint."""
 NEWEST = "latest"
 LARGEST_NOTE = 10_000
 FIXED = (
     *("experiment", "seed", "data."),
     *("function.name", "function.expression", "function.start"),
 )
-"""What holds from the first step of a run to its last."""
+"""The settings that cannot change in a resumed run, and the beginnings of such settings."""
 NEWER = "data.standardize_target"
-"""A setting that was off in runs that do not tell it."""
+"""A setting that is false for runs whose configuration lacks it."""
 LENGTHS = ("train.batch_size", "train.accumulate", "train.overfit_batches")
-"""What decides how many steps an epoch has."""
+"""The settings that determine the number of steps in an epoch."""
 
 
 def resume(
@@ -573,24 +582,24 @@ def resume(
     program: str = PROGRAM,
     verbose: bool = True,
 ) -> RunResult:
-    """Resume a run that was interrupted or killed, from its newest checkpoint that is sound.
+    """Resume a run that was interrupted or killed, from its newest sound checkpoint.
 
-    Weights and metrics become those of a run that was never interrupted.
+    Weights and metrics become those of an uninterrupted run.
 
         resume("latest")
         resume("runs/two_moons/2026-01-31_12-00-00-abcdef", "train.epochs=80")
 
     Args:
-        target: the run's directory, one of its checkpoints, or `latest`: what `runs/latest.txt`
-            names; of runs elsewhere `elsewhere/latest`.
-        overrides: values that replace those the run had, `key=value` each.
+        target: the run's directory, one of its checkpoints, or `latest` for the run that
+            `runs/latest.txt` names; `elsewhere/latest` for runs in another directory.
+        overrides: values that replace those of the run, each `key=value`.
         command: the command line, for the record.
-        program: how the program was called, to say how to resume.
-        verbose: whether to print what the training does and what came of it.
+        program: the command that calls the trainer, for the message about resuming.
+        verbose: whether to print the progress and the results.
 
     Raises:
-        CheckpointError: if there is nothing to resume; says what is wrong with what there is.
-        ConfigError: if a value is wrong.
+        CheckpointError: if there is nothing to resume; names the wrong file and the problem.
+        ConfigError: if an override is wrong.
     """
     directory, chosen = find_run(target)
     values = read_record(directory)
@@ -600,7 +609,7 @@ def resume(
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
             print(f"to continue it, {MORE}", flush=True)
         return finished_result(directory, values, lambda: build_experiment(loaded))
-    if overrides:  # which must not make another experiment of it, or mix up the parts of its data
+    if overrides:  # they must not make another experiment, or mix the parts of the data
         both = (settings_in(dump_config(each)) for each in (load_own_config(directory), loaded))
         place, (old, new) = Place(source=f"command line: {' '.join(overrides)}"), both
         problems = []
@@ -625,13 +634,16 @@ def resume(
 def continue_run(
     run: "Run", chosen: Path | None, changed: bool, command: Sequence[str]
 ) -> RunResult:
-    """Run an experiment from where a checkpoint was written.
+    """Run an experiment from a checkpoint on.
 
     Args:
-        run: the run, with its record as it was.
-        chosen: the checkpoint; None for the newest one that is sound.
+        run: the run, with its previous record.
+        chosen: the checkpoint; None for the newest sound one.
         changed: whether the configuration has changed.
         command: the command line, for the record.
+
+    Raises:
+        CheckpointError: if the run cannot be resumed.
     """
     directory, experiment, values = run.directory, run.experiment, run.record.values
     steps, status = values.get("steps", 0), values["status"]
@@ -679,7 +691,7 @@ def continue_run(
 def finished_result(
     directory: Path, values: dict[str, Any], build: Callable[[], Experiment]
 ) -> RunResult:
-    """Return the result of a run that needs no further step."""
+    """Return the result of a run that needs no more steps."""
 
     def restore() -> Experiment:
         experiment = build()
@@ -692,7 +704,7 @@ def finished_result(
 
 
 def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Return the configuration of a run."""
+    """Return the configuration in a run's directory, with overrides."""
     path, settings = directory / "config.yaml", settings_of(directory / "config.yaml")
     if settings.get("experiment") == FIT:
         raise CheckpointError(directory, "is a program's run: call `fit` again, with resume=True")
@@ -714,11 +726,14 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
 
 
 def find_run(target: str | Path) -> tuple[Path, Path | None]:
-    """Return a run's directory, and the checkpoint if one is meant.
+    """Return a run's directory, and the checkpoint that `target` names, else None.
 
     Args:
         target: a run's directory or one of its checkpoints; `latest`; a directory of runs, or its
-            name below `runs`, for the newest of them.
+            name in `runs`, for the newest of them.
+
+    Raises:
+        CheckpointError: if there is no such run.
     """
     path = Path(target)
     try:
@@ -749,22 +764,25 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
             message = "is not the directory of a run: it has no config.yaml"
             began = f"; train it: {PROGRAM} --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
-    except OSError as error:  # a name may be too long, for one
+    except OSError as error:  # a name that is too long, for example
         raise run_directory.cannot_read(Path(error.filename or target), error) from None
     return directory, chosen
 
 
 @np.errstate(all="ignore")
 def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], source: Path) -> None:
-    """Let an experiment continue from its state.
+    """Let an experiment continue from the `state` in a checkpoint.
 
-    Loaders and optimizers use their state only when they continue. So a step is tried first.
+    Loaders and optimizers use their state only when they continue, so a step is tried first.
+
+    Raises:
+        CheckpointError: if the state does not fit the configuration.
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))
         experiment.plain_step(next(experiment.endless(loop["position"] or 0)))
-        # An optimizer begins anew what its state lacks. What is kept may differ from step to step
-        # where it searches, is the user's, or began with other options.
+        # An optimizer silently begins values anew that its state lacks. Its values may differ from
+        # step to step if it searches, is the user's, or began with other options.
         tried, kept = experiment.training_state()["optimizer"], state["optimizer"]
         searching = isinstance(experiment.optimizer, optim.LBFGS)
         if loop["step"] and not (searching or imported or tried["began"] != kept["began"]):

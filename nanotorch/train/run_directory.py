@@ -94,7 +94,7 @@ def locked(directory: Path) -> Iterator[None]:
     without such locks (Windows), nothing is checked.
 
     Raises:
-        CheckpointError: if the run still runs.
+        CheckpointError: if another process holds the lock.
     """
     try:
         import fcntl

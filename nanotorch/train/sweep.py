@@ -1,4 +1,4 @@
-"""Several runs: side by side in a table, and sweeps, which make many of one configuration."""
+"""Several runs: tables that compare them, and sweeps, which vary one configuration."""
 
 import argparse
 import itertools
@@ -50,39 +50,39 @@ from .run import (
 )
 from .run_directory import TABLE, CheckpointError, create_run_directory, read_metrics
 
-# Runs side by side: what each was, what came of it, in a table.
+# The comparison of runs in a table.
 
 
 FAVOURITES = ("validation/loss", "function/value", "test/loss", "train/loss")
-"""Of the measures, which runs are ordered by if nobody says."""
+"""The metrics by which runs are sorted by default: the first that was measured."""
 NOT_COMPARED = ("log", "checkpoint")
 SOURCES = (
     *("data.csv", "data.npz", "data.npy.x", "data.file", "data.generator.name"),
     *("function.name", "function.expression"),
 )
-"""The settings that tell what a run learned from."""
+"""The settings that name the data or the function of a run."""
 DIGITS = 4
-"""Of the measures that are shown."""
+"""The number of digits of metrics on the screen."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run, seen from outside."""
+    """One run, as its directory shows it."""
 
     name: str
     status: str
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Its settings by their dotted names."""
+    """Its settings by dotted name."""
     results: Mapping[str, float] = field(default_factory=dict)
     seconds: float = math.nan
     steps: int | None = None
     directory: Path | None = None
     spread: Mapping[str, float] = field(default_factory=dict)
-    """Where this is the mean of several runs, half the range of each measure."""
+    """Half the range of each metric, if this is the mean of several runs."""
 
     @property
     def task(self) -> str:
-        """What it learned, and from what, such as `classification of moons`."""
+        """The experiment and its data, such as `classification of moons`."""
         known = {key: value for key, value in self.settings.items() if value != "null"}
         sources = [known[key].strip('"') for key in SOURCES if key in known][:1]
         names = [Path(name).name if Path(name).is_absolute() else name for name in sources]
@@ -90,14 +90,14 @@ class Outcome:
 
 
 def read_outcome(directory: Path, name: str) -> Outcome:
-    """Return what a run directory holds; a damaged one is an outcome, too."""
+    """Return the outcome in a run directory; the status of a damaged one says so."""
     try:
         record = read_record(directory)
     except CheckpointError as error:
         return Outcome(name, f"unreadable: {error}", directory=directory)
     found = settings_of(directory / "config.yaml").items()
     settings = {key: value for key, value in found if key.split(".")[0] not in NOT_COMPARED}
-    # In a record null stands for what is not finite.
+    # A record has null for numbers that are not finite.
     numbers = {**record.get("results", {}), "seconds": record.get("seconds")}
     results = {k: math.nan if value is None else float(value) for k, value in numbers.items()}
     seconds, steps = results.pop("seconds"), record.get("steps")
@@ -111,13 +111,13 @@ def differing(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def default_metric(outcomes: Sequence[Outcome]) -> str | None:
-    """Return the measure that runs are ordered by if nobody says."""
+    """Return the metric by which runs are sorted by default; None without any of `FAVOURITES`."""
     measured = {name for outcome in outcomes for name in outcome.results}
     return next((name for name in FAVOURITES if name in measured), None)
 
 
 def rank_outcomes(outcomes: Sequence[Outcome], metric: str | None) -> list[Outcome]:
-    """Return runs, the best first, those without a measure last."""
+    """Return the runs sorted by `metric`: the best first, those without it last."""
     if metric is None:
         return list(outcomes)
     sign = sign_of(metric, None)
@@ -130,11 +130,11 @@ def rank_outcomes(outcomes: Sequence[Outcome], metric: str | None) -> list[Outco
 
 
 def merge_seeds(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Outcome]:
-    """Return one outcome, the mean, for all the finished runs that differ only in the seed.
+    """Return outcomes with the mean of finished runs that differ only in the seed.
 
     Args:
         outcomes: the runs.
-        settings: those in which they differ.
+        settings: the settings in which they differ.
     """
     alike: dict[tuple[str, ...], list[Outcome]] = {}
     for run in outcomes:
@@ -160,7 +160,7 @@ def merge_seeds(outcomes: Sequence[Outcome], settings: Sequence[str]) -> list[Ou
 def rows(
     outcomes: Sequence[Outcome], settings: Sequence[str], metrics: Sequence[str], digits: int = 6
 ) -> list[list[str]]:
-    """Return a table: a header, and a row for each run."""
+    """Return a table: a header and a row for each run."""
     found = [["run", "status", "steps", "seconds", *settings, *metrics]]
     for run in outcomes:
         steps = "" if run.steps is None else str(run.steps)
@@ -175,9 +175,9 @@ def rows(
 
 
 def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]:
-    """Return the measures to show: the one that runs are ordered by, and those of its part.
+    """Return the metrics to show: `metric`, and those of the same part, such as `test/`.
 
-    Of runs that have not measured that one, the measure that they would be ordered by comes next.
+    For runs without `metric`, their own default metrics come next after it.
     """
     if metric is None:
         return []
@@ -188,10 +188,10 @@ def chosen_metrics(outcomes: Sequence[Outcome], metric: str | None) -> list[str]
 
 
 def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | None) -> str:
-    """Return runs as lines that fit the screen, the best first, with as many measures as fit.
+    """Return runs as lines that fit the screen, the best first, with as many metrics as fit.
 
-    Runs that differ only in the seed are one line. Where they differ in too much for a line,
-    each is a column.
+    Runs that differ only in the seed share a line. If the settings in which runs differ are too
+    wide for a line, each run is a column.
     """
     runs = rank_outcomes(merge_seeds(outcomes, settings), metric)
     keys = [key for key in settings if len({run.settings.get(key, "") for run in runs}) > 1]
@@ -206,7 +206,7 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     measures = [(column[0].removeprefix(part), *column[1:]) for column in measures]
     losses = [column[1:] for column in measures if column[0] == "loss"]
     measures = [c for c in measures if c[0] != "log_loss" or c[1:] not in losses]
-    if measures:  # the first one tells the part of those that follow
+    if measures:  # the first name keeps the part, which holds for the others, too
         measures[0] = (str(metric), *measures[0][1:])
     fitting = [*shown, *measures[:1]]
     for measure in measures[1:]:
@@ -225,16 +225,16 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
 
 
 def best(outcomes: Sequence[Outcome], metric: str | None) -> str:
-    """Return which run is the best, and where it is."""
+    """Return the best run and its directory as text; "" if runs cannot be compared."""
     first = rank_outcomes(outcomes, metric)[0]
     if metric not in first.results or first.directory is None or len(outcomes) < 2:
         return ""
-    *_, folder, name = first.directory.absolute().parts  # of a sweep, it takes both to tell
+    *_, folder, name = first.directory.absolute().parts  # only both together identify a run
     return f"best {metric}: {folder}/{name}\n  in {first.directory.parent.parent}"
 
 
 def table_width(columns: Sequence[Sequence[str]]) -> int:
-    """Return how wide a table of these columns is."""
+    """Return the width of a table with these columns, in characters."""
     return sum(2 + max(map(len, column)) for column in columns) - 2
 
 
@@ -242,7 +242,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Do what the options say; return the exit code."""
+    """Compare the runs that the options name; return the exit code."""
     if options.plot is not None:
         path = Path(options.plot)
         if path.suffix.lower() not in FORMATS:
@@ -283,8 +283,8 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
-    """Return the runs of one task side by side."""
-    # Directories are called by what they differ in, without the day if that is the same.
+    """Return the comparison of the runs of one task as text."""
+    # Names are the parts in which the directories differ, without a day that all share.
     places = [outcome.directory.parts for outcome in outcomes if outcome.directory is not None]
     levels = enumerate(itertools.zip_longest(*places))
     first = next((level for level, same in levels if len({*same}) > 1), -1)
@@ -309,10 +309,10 @@ def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> 
 
 
 def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
-    """Draw the curves of a metric."""
+    """Draw the curves of a metric in several runs into a file."""
     curves, settings = [], differing(outcomes)[:3]
     for outcome in outcomes:
-        assert outcome.directory is not None  # as every run that was found has one
+        assert outcome.directory is not None  # every run that was found has one
         steps, values = series(read_metrics(outcome.directory), metric, "step")
         own = [key for key in settings if key in outcome.settings]
         label = ", ".join(f"{key}={outcome.settings[key]}" for key in own)
@@ -328,7 +328,7 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
         raise CommandError(f"--plot: cannot write {name_text(str(path))}: {reason}") from None
 
 
-# What a sweep varies: `optimizer.lr=1e-1,1e-2`, `seed=0:5`, `optimizer.lr=log(1e-4, 1e-1)`.
+# The axes of a sweep: `optimizer.lr=1e-1,1e-2`, `seed=0:5`, `optimizer.lr=log(1e-4, 1e-1)`.
 
 
 RANGE = re.compile(r"(-?\d{1,9}):(-?\d{1,9})(?::(\d{1,9}))?", re.ASCII)
@@ -340,25 +340,25 @@ DRAWS: Mapping[str, Callable[[np.random.Generator, float, float], str]] = {
 DRAW = re.compile(r"([A-Za-z_]+)\((?:\s*([^,()]+?)\s*,\s*([^,()]+?)\s*|.*)\)", re.ASCII)
 MOST_VALUES = 10_000
 MOST_DRAWS = 100
-"""Times as many as are wanted, after which there seem to be no more different ones."""
+"""The number of draws per wanted run after which the search for different runs ends."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A setting and what it may be."""
+    """A setting and its possible values."""
 
     key: str
     draw: Callable[[np.random.Generator], str]
-    """What draws a random value."""
+    """Returns a random value as text."""
     values: Sequence[str] = ()
-    """The values, as text; none where there are all between two numbers."""
+    """The values as text; () if they are drawn between two numbers."""
 
 
 def parse_axis(argument: str) -> Axis:
-    """Return what `key=values` says.
+    """Return the axis of `key=values`.
 
-    Values stand between commas, outside of brackets; `a:b` and `a:b:step` are whole numbers from a
-    to b, b itself left out; `log(a, b)`, `uniform(a, b)` and `integers(a, b)` are drawn.
+    Commas outside of brackets and quotes separate values. `a:b` and `a:b:step` are the integers
+    from a to b without b. `log(a, b)`, `uniform(a, b)` and `integers(a, b)` draw random values.
     """
     key, equals, text = argument.partition("=")
     text = text.strip()
@@ -386,7 +386,7 @@ def parse_axis(argument: str) -> Axis:
 def define_draw(
     argument: str, kind: str, first: str, last: str
 ) -> Callable[[np.random.Generator], str]:
-    """Return what draws values between two numbers."""
+    """Return a function that draws values between two numbers; `kind` is a key of `DRAWS`."""
     try:
         low, high = float(first), float(last)
     except ValueError:
@@ -399,7 +399,7 @@ def define_draw(
 
 
 def split_values(text: str) -> Iterator[str]:
-    """Yield what stands between commas that are in no brackets or quotes."""
+    """Yield the texts between commas outside of brackets and quotes."""
     depth, quote, start = 0, "", 0
     for index, character in enumerate(text):
         if quote:
@@ -434,22 +434,22 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
     raise usage_error(f"--random {count}", f"there seem to be only {len(found)} different runs")
 
 
-# The command line of sweeps: many runs of one configuration, and one table of what came of them.
+# The command line of sweeps: many runs of one configuration, and one table of their results.
 #
-# Each run is a process of its own: what one does, or suffers, changes nothing for the others.
+# Each run is a process of its own, so that a run that fails does not affect the others.
 
 
 NOT_STARTED = "not started"
 KILLED = "killed by"
 LONGEST = 90
-"""Characters of a run's name, but for a number at the end."""
+"""The most characters of a run's name, without a number at the end."""
 OWN = ("log.dir", "log.name", "log.timed", "log.progress")
-"""Settings that the sweep makes for each run."""
+"""The settings that the sweep itself makes for each run."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def sweep(options: argparse.Namespace) -> int:
-    """Run what the options ask for; return the exit code."""
+    """Run the sweep that the options describe; return the exit code."""
     pool = worker_executor()
     commands.import_components(options.imports)
     commands.check_once(options.settings)
@@ -478,7 +478,7 @@ def sweep(options: argparse.Namespace) -> int:
 
 
 def worker_executor() -> Any:
-    """Return the processes that wait for work under `mpiexec`, as an executor; None without it."""
+    """Return an executor of the worker processes under `mpiexec`; None without `mpiexec`."""
     if ranks.launched() < 2:
         return None
     if (futures := sys.modules.get("mpi4py.futures")) is None:
@@ -488,10 +488,10 @@ def worker_executor() -> Any:
 
 
 def check(config: str, chosen: Sequence[list[str]]) -> None:
-    """Refuse a sweep of which a run would end before its first step; tell each mistake once.
+    """Refuse a sweep if any run would end before its first step; names each mistake once.
 
     Args:
-        config: the file.
+        config: the configuration file.
         chosen: the overrides of each run.
     """
     found: dict[Problem, list[list[str]]] = {}
@@ -513,23 +513,23 @@ def check(config: str, chosen: Sequence[list[str]]) -> None:
 
 
 class Processes:
-    """The runs at work in this process."""
+    """The processes of runs that this process has started."""
 
     def __init__(self) -> None:
         self.ended = False
-        """Whether no more are to be started."""
+        """Whether no more processes are started."""
         self._running = set["subprocess.Popen[bytes]"]()
         self._lock = threading.RLock()  # a signal may interrupt it
 
     def run(self, command: Sequence[str], log: Path, alone: bool) -> int | None:
-        """Run a command; return its exit code, None if it was not started.
+        """Run a command; return its exit code, or None if it was not started.
 
         Args:
-            command: what to run.
-            log: the file for what it says.
-            alone: whether no others run beside it; else it has one thread.
+            command: the command.
+            log: the file for its output.
+            alone: whether no other run works at the same time; if one does, use one thread.
         """
-        unset = ranks.SIZES + ranks.RANKS  # a run is one process, whoever starts it
+        unset = ranks.SIZES + ranks.RANKS  # a run is a single process, even under `mpiexec`
         kept = {name: value for name, value in os.environ.items() if name not in unset}
         with log.open("wb") as file:
             with self._lock:
@@ -537,12 +537,12 @@ class Processes:
                     return None
                 process = subprocess.Popen(
                     command,
-                    stdin=subprocess.PIPE,  # which ends when this process does, however that is
+                    stdin=subprocess.PIPE,  # it closes when this process ends, even if killed
                     stdout=file,
                     stderr=subprocess.STDOUT,
-                    # As many threads each as there are cores are slower than one.
+                    # One thread per core in each run would be slower than one thread.
                     env=kept if alone else kept | dict.fromkeys(THREADS, "1"),
-                    # A terminal's Ctrl-C is for the sweep, which passes it on once.
+                    # The sweep receives a terminal's Ctrl-C, and passes it on once.
                     process_group=0 if os.name == "posix" else None,
                 )
                 self._running.add(process)
@@ -553,29 +553,29 @@ class Processes:
         return code
 
     def end(self) -> None:
-        """Start no more, and interrupt those at work."""
+        """Start no more processes, and interrupt the running ones."""
         with self._lock:
             self.ended = True
             self.interrupt()
 
     def interrupt(self, *_: object) -> None:
-        """Let those at work keep a checkpoint and end; a second time, end them at once."""
+        """Let the running processes write a checkpoint and end; a second call ends them at once."""
         with self._lock:
             for process in self._running:
                 process.terminate()
 
 
 _here = Processes()
-"""Those of a process that waits for work."""
+"""The runs that a worker process has started."""
 
 
 def work(command: Sequence[str], log: Path) -> int | None:
-    """Run a command in a process that waits for work; return its exit code."""
+    """Run a command in a worker process; return its exit code."""
     return _here.run(command, log, False)
 
 
 def handle_signals() -> None:
-    """Let Ctrl-C and SIGTERM end the run under way; the first process does the rest."""
+    """Let Ctrl-C and SIGTERM interrupt the current run of a worker; rank 0 does the rest."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _here.interrupt)
 
@@ -583,7 +583,7 @@ def handle_signals() -> None:
 def report_outcomes(
     outcomes: list[Outcome], keys: list[str], metric: str | None, directory: Path
 ) -> int:
-    """Print the table, keep it in the file `TABLE`; return the exit code."""
+    """Print the table, and write it to the file `TABLE`; return the exit code."""
     measured = sorted({name for outcome in outcomes for name in outcome.results})
     known = metric is None or metric in measured or not measured
     metric = metric if metric in measured else default_metric(outcomes)
@@ -600,7 +600,7 @@ def report_outcomes(
         if outcome.status != NOT_STARTED:
             log = directory / f"{outcome.name}.log"
             print(f"{outcome.name} {outcome.status}: see\n  {log}")
-            lines = list[str]()  # what it said last, or why it diverged
+            lines = list[str]()  # the last line of its output, or the reason why it diverged
             with suppress(OSError):
                 text = log.read_text("utf-8", "replace")
                 lines = [line for line in text.splitlines() if line.strip()]
@@ -615,9 +615,9 @@ def report_outcomes(
 
 
 def names(chosen: Sequence[list[str]]) -> Iterator[str]:
-    """Yield a name for each run, made of the settings in which they differ: `lr=0.1,seed=0`.
+    """Yield a name for each run, made of the settings in which runs differ: `lr=0.1,seed=0`.
 
-    What is no name of a directory is left out; a number at the end tells equal ones apart.
+    A "-" replaces characters that directory names lack; a number at the end makes names unique.
     """
     columns = [column for column in zip(*chosen, strict=True) if len({*column}) > 1]
     keys = [column[0].partition("=")[0] for column in columns]
@@ -637,18 +637,18 @@ def names(chosen: Sequence[list[str]]) -> Iterator[str]:
 
 @dataclass
 class Runs:
-    """Runs the processes."""
+    """Runs the processes of a sweep."""
 
     command: Sequence[str]
-    """The part of the command that all have."""
+    """The part of the command that all runs share."""
     directory: Path
     jobs: int
     pool: Any = None
-    """What runs them elsewhere; they run here if None."""
+    """The executor of worker processes; None to start the runs in this process."""
     processes: Processes = field(default_factory=Processes)
 
     def all(self, chosen: Sequence[list[str]]) -> tuple[list[Outcome], KeyboardInterrupt | None]:
-        """Run all; return what came of them, and what interrupted them."""
+        """Run all; return their outcomes, and the interruption if there was one."""
         interruption = None
         with ThreadPoolExecutor(self.jobs) as pool:
             runs = zip(names(chosen), chosen, strict=True)
@@ -662,7 +662,7 @@ class Runs:
                     self.processes.end()
 
     def one(self, name: str, overrides: list[str]) -> Outcome:
-        """Run one; return what came of it."""
+        """Run one; return its outcome."""
         outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
         own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
         command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
@@ -676,14 +676,14 @@ class Runs:
             if code is None:
                 return outcome
             outcome = self._outcome(outcome, code)
-        except OSError as error:  # which is to cost no other run's outcome
+        except OSError as error:  # it must not end the sweep and lose other outcomes
             outcome = replace(outcome, status=f"failed: {error}")
         spent = "" if math.isnan(outcome.seconds) else f", {duration(outcome.seconds)}"
         print(f"{name}: {outcome.status}{spent}", flush=True)
         return outcome
 
     def _outcome(self, outcome: Outcome, code: int) -> Outcome:
-        """Return what came of a run that has ended."""
+        """Return the outcome of a run that has ended with the exit code `code`."""
         ended = self.processes.ended
         status = INTERRUPTED if ended else f"failed with exit code {code}"
         if code < 0 and not (ended and code == -signal.SIGTERM):
