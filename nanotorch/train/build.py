@@ -44,16 +44,16 @@ from .run_directory import same_structure
 from .schema import Model
 
 LARGEST_LAYER = 50_000_000
-"""Weights in one layer; more is a slip of the finger, and would take the machine's memory."""
+"""The most weights in one layer; more is a typing error, and would fill the machine's memory."""
 LARGEST_NUMBER = 1_000_000
-"""What no other whole number of a layer exceeds."""
+"""The greatest value of any other whole number of a layer."""
 SEVERAL = "gives several things; add {name: Item} after it, which takes the first"
 MOST_LAYERS = 1000
-"""Of one kind, in one layer."""
+"""The greatest `num_layers` of a layer."""
 LARGEST_OUTPUT = 200_000_000
-"""Numbers that a layer may make of two samples."""
+"""The most numbers in a layer's output for two samples."""
 
-# Two of the first are the sides of the largest matrix of weights; the rest multiply it.
+# The two greatest `SIDES` are the sides of the largest matrix of weights; `FACTORS` multiply it.
 SIDES = {
     *("in_features", "out_features", "in_channels", "out_channels", "input_size", "hidden_size"),
     *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim", "length"),
@@ -93,12 +93,15 @@ def build_model(
     """Return the layers, each built for the output shape of the one before it.
 
     Args:
-        model: the configuration's section.
-        example: two samples in the form that the model gets.
-        outputs: the shape that it has to give for one sample.
+        model: the section `model` of the configuration.
+        example: two samples in the form that the model needs.
+        outputs: the required shape of the output for one sample.
         reason: the reason for this shape, such as `there is 1 to predict`.
         rival: the loss for which one more number, or one less, is right.
-        vocabulary: the number of different symbols, if the inputs are numbers of symbols.
+        vocabulary: the number of different symbols, if the inputs are indices of symbols.
+
+    Raises:
+        ConfigError: if a layer cannot be built, or the output has another shape.
     """
     before: Any = example
     built: list[nn.Module] = []
@@ -146,7 +149,7 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
     Args:
         layer: the layer to check.
         known: the sizes that follow from the input.
-        source: where these come from, such as `the data has`.
+        source: their origin for messages, such as `the data has`.
     """
     followed = {name: known[name] for name in LAYERS.followed(layer.name) if name in known}
     sides: list[tuple[int, str]] = []
@@ -174,12 +177,12 @@ def check_sizes(layer: Component, known: Mapping[str, int], source: str) -> None
 
 
 def as_items(value: Any) -> Sequence[Any]:
-    """Return one or several values as a list."""
+    """Return one or several values as a sequence."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def check_output(layer: Component, example: torch.Tensor) -> None:
-    """Refuse a layer whose outputs are enormous beside its inputs."""
+    """Refuse a layer that makes more than `LARGEST_OUTPUT` numbers of two samples."""
     for name in [name for name in ENLARGING if name in layer.arguments]:
         given = as_items(layer.arguments[name])
         sizes = [abs(float(n)) for n in given if isinstance(n, int | float)]
@@ -218,7 +221,7 @@ def dry_run(
 
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
-    """Freeze the parameters whose names match."""
+    """Freeze the parameters whose names match one of the patterns."""
     named = dict(model.named_parameters())
     for names in matched_names(model, patterns, "model.freeze[{}]").values():
         for name in names:
@@ -230,7 +233,7 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
 
 
 def matched_names(model: nn.Module, patterns: Sequence[str], path: str) -> dict[str, list[str]]:
-    """Return the path of each pattern, with the names of the parameters that it matches."""
+    """Return path of each pattern -> the names of the parameters that it matches."""
     names = [name for name, _ in model.named_parameters()]
     found, problems = dict[str, list[str]](), []
     for index, pattern in enumerate(patterns):
@@ -260,7 +263,7 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
             key = problem.path.removeprefix("optimizer").lstrip(".")
             own = not key or key in options
             where = f"optimizer.groups[{index}]{key and f'.{key}'}" if own else problem.path
-            # What is said of a group for the arguments of all groups is told once.
+            # A problem of arguments that all groups share is reported once.
             told.setdefault(where, Problem(where, problem.message))
     raise_all([*noted, *told.values()])
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -280,9 +283,9 @@ class Schedule(Callback):
 
     Args:
         component: the scheduler that the configuration names.
-        optimizer: whose rate to change.
+        optimizer: the optimizer whose rate changes.
         epochs, steps: the length of the training.
-        monitor: the measured value that a plateau is one of.
+        monitor: the measured value that `ReduceLROnPlateau` watches.
     """
 
     def __init__(
@@ -300,7 +303,7 @@ class Schedule(Callback):
             raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
         self._arguments = component.changed(without=LENGTHS.values()).arguments
         length = steps if self._interval == "step" else epochs
-        # An optimizer with the same options, of nothing that matters.
+        # A throw-away optimizer with the same options.
         groups = [
             {**g, "params": [nn.Parameter(torch.zeros(1, 1))]} for g in optimizer.param_groups
         ]
@@ -334,7 +337,7 @@ class Schedule(Callback):
             raise ValueError("the scheduler's state is not its own")
         self._scheduler.load_state_dict(kept)
         for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
-            if hasattr(scheduler, "base_lrs"):  # which may have been changed
+            if hasattr(scheduler, "base_lrs"):  # the user may have changed the rates
                 groups = scheduler.optimizer.param_groups
                 scheduler.base_lrs = [group["initial_lr"] for group in groups]
 
@@ -346,11 +349,12 @@ class Schedule(Callback):
 
 
 class GivenSchedule(Schedule):
-    """Changes the learning rate by a scheduler that a program has made.
+    """Changes the learning rate by a program's own scheduler.
 
     Args:
-        scheduler: what makes a step after each epoch, or after each step if it is made for that.
-        monitor: the measured value that a plateau is one of.
+        scheduler: the scheduler, which steps after each step for a class in `BY_STEPS`, else after
+            each epoch.
+        monitor: the measured value that `ReduceLROnPlateau` watches.
     """
 
     def __init__(self, scheduler: lr_scheduler.LRScheduler, monitor: str) -> None:
@@ -362,7 +366,7 @@ class GivenSchedule(Schedule):
 def build_scheduler(
     component: Component, length: int, optimizer: optim.Optimizer
 ) -> lr_scheduler.LRScheduler:
-    """Return a scheduler for a training of `length` changes, after a rise over the first ones."""
+    """Return a scheduler for `length` changes of the rate, the warm-up included."""
     warmup = component.arguments["warmup"]
     main: lr_scheduler.LRScheduler = component.build(optimizer, length=max(length - warmup, 1))
     if not warmup:
@@ -373,7 +377,7 @@ def build_scheduler(
 
 @np.errstate(all="ignore")
 def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: str) -> str:
-    """Return what goes wrong with the rates over a training; "" if nothing does.
+    """Return the problem of the rates over a training; "" if there is none.
 
     Args:
         scheduler: a scheduler of a throw-away optimizer.
@@ -383,7 +387,7 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
     groups = scheduler.optimizer.param_groups
     measured = (0.0,) if isinstance(scheduler, lr_scheduler.ReduceLROnPlateau) else ()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nothing has been optimized, as PyTorch points out
+        warnings.simplefilter("ignore")  # PyTorch's warning that no optimizer step came before
         for change in range(min(length, MOST_TRIED) + 1):
             for rate in [group["lr"] for group in groups]:
                 if isinstance(rate, complex) or not 0 <= rate < math.inf:
@@ -399,7 +403,7 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
 
 
 def strip_state(configured: Collection[str], state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a scheduler's state that its steps change: a resumed run may be longer."""
+    """Return a scheduler's state without `configured` keys, which a longer run may change."""
     kept = {key: value for key, value in state.items() if key not in configured}
     if "_schedulers" in kept:
         rise, main = kept["_schedulers"]
@@ -407,33 +411,33 @@ def strip_state(configured: Collection[str], state: Mapping[str, Any]) -> dict[s
     return kept
 
 
-# What differs between predicting numbers, one of two classes, one of many, and characters.
+# The kinds of prediction: numbers, one of two classes, one of many, and characters.
 
 Array = NDArray[np.float64]
 Outputs = NDArray[Any]
-"""What a model gives; numbers are in the target's own units."""
+"""A model's outputs; numbers are in the target's own units."""
 
 MOST_SHOWN = 20
-"""Classes of which a confusion matrix is shown."""
+"""The most classes of which a confusion matrix is shown."""
 
 
 class Kind:
     """Base of the kinds of prediction.
 
     Args:
-        loss: the name of the loss, which tells how outputs become probabilities.
+        loss: the name of the loss, which determines the conversion of outputs to probabilities.
     """
 
     targets: Targets = "regression"
-    """What targets are to be."""
+    """The kind of the targets."""
     rival = ""
-    """The loss that two classes may have as well."""
+    """The other loss that is possible for two classes."""
 
     def __init__(self, loss: str) -> None:
         self.loss = loss
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
-        """Return the shape of what the model gives for a sample, and the reason for it."""
+        """Return the shape of the model's output for a sample, and the reason for it."""
         return (1,), "there is 1 to predict"
 
     def build_model(self, model: Model, dataset: Dataset) -> nn.Sequential:
@@ -443,15 +447,15 @@ class Kind:
         return build_model(model, example, *self.outputs(dataset), self.rival, symbols)
 
     def criterion(self, loss: nn.Module) -> nn.Module:
-        """Return the loss of a batch's outputs against its targets."""
+        """Return the loss module in a form that accepts a batch's outputs and targets."""
         return loss
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
-        """Return the metrics."""
+        """Return the metrics by name."""
         raise NotImplementedError
 
     def shortfall(self, results: Mapping[str, float], part: str, targets: NDArray[Any]) -> str:
-        """Return how a part's metrics fall short of those of one constant prediction."""
+        """Return how a part's metrics are worse than those of a constant prediction, else ""."""
         classes, counts = np.unique(targets, return_counts=True)
         accuracy, share = results[f"{part}/accuracy"], counts.max() / counts.sum()
         if not accuracy < share:
@@ -460,7 +464,7 @@ class Kind:
         return f"accuracy {accuracy:.3f} is less than the {share:.3f} of {largest}"
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
-        """Return the class that each sample is taken for."""
+        """Return the predicted class of each sample."""
         return np.zeros(0)
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
@@ -471,8 +475,8 @@ class Kind:
         """Return the confusion matrix as text; "" if there are too many classes.
 
         Args:
-            outputs, targets: of some samples.
-            names: the names of the classes, if they have names.
+            outputs, targets: the outputs and targets of some samples.
+            names: the names of the classes, if they have any.
         """
         chosen = self.chosen(outputs)
         names = names or [str(k) for k in range(max(outputs[0].size, 2))]
@@ -481,7 +485,7 @@ class Kind:
 
 
 class Numbers(Kind):
-    """A number for each sample."""
+    """The prediction of a number for each sample."""
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return regression_metrics(outputs, targets)
@@ -497,7 +501,7 @@ class Numbers(Kind):
 
 
 class TwoClasses(Kind):
-    """A score for each sample: class 1 from 0 on, or from a probability of 0.5 on."""
+    """The prediction of one of two classes: class 1 from a probability of 0.5 on."""
 
     targets, rival = "binary", "CrossEntropyLoss"
 
@@ -520,7 +524,7 @@ class TwoClasses(Kind):
 
 
 class ManyClasses(Kind):
-    """A score for each class."""
+    """The prediction of one of several classes, with a score for each."""
 
     targets, rival = "classes", "BCEWithLogitsLoss"
 
@@ -547,14 +551,14 @@ class ManyClasses(Kind):
 
 
 class Characters(ManyClasses):
-    """A score of each character for each place of a text."""
+    """The prediction of the next character at each place of a text, with a score for each."""
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         count, places = len(dataset.classes or ()), dataset.parts["train"].x.shape[1]
         return (places, count), f"at each of {places} places there are {count} characters"
 
     def criterion(self, loss: nn.Module) -> nn.Module:
-        # It takes outputs (N, T, classes) and classes (N, T), every place as a sample.
+        # For outputs (N, T, classes) and targets (N, T), every place counts as a sample.
         loss.register_forward_pre_hook(lambda _, args: (args[0].flatten(0, 1), args[1].flatten()))
         return loss
 
@@ -565,10 +569,10 @@ class Characters(ManyClasses):
         self, predict: Callable[[NDArray[Any]], NDArray[Any]], dataset: Dataset, prompt: str,
         length: int, temperature: float = 0.8, seed: int = 0,
     ) -> str:  # fmt: skip
-        """Continue a text by some characters, each drawn with the model's probabilities.
+        """Return `prompt` with `length` more characters, drawn with the model's probabilities.
 
-        Scores are divided by the temperature before they become probabilities: nearer to 0 the
-        likeliest ones are taken; 0 takes the likeliest.
+        The temperature divides the scores before they become probabilities: lower ones prefer
+        likely characters, and 0 always chooses the likeliest.
 
         Raises:
             ValueError: if the prompt is empty, or has a character that training has not seen.
@@ -601,10 +605,10 @@ class Characters(ManyClasses):
 def class_weights(
     given: str | tuple[float, ...] | None, dataset: Dataset, loss: str
 ) -> dict[str, float | tuple[float, ...]]:
-    """Return a loss's weights of the classes; `balanced` lets all classes count alike.
+    """Return the argument of a loss for class weights; {} if `given` is None.
 
-    These are n / (K·nₖ) for K classes with nₖ of the n samples of the training part; for a loss
-    of two classes, n₀ / n₁ for class 1.
+    `balanced` gives all classes the same total weight: n / (K·nₖ) for K classes with nₖ of the n
+    samples of the training part; for a loss of two classes, n₀ / n₁ for class 1.
     """
     if given is None:
         return {}
@@ -626,5 +630,5 @@ def class_weights(
 
 
 def to_double(x: Outputs) -> torch.Tensor:
-    """Return scores in double precision: fewer of them are equal."""
+    """Return scores in double precision, in which fewer probabilities round to equal ones."""
     return torch.from_numpy(x.astype(np.float64))

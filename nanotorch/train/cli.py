@@ -1,8 +1,8 @@
-"""The command lines: what each takes, its help, and which module does what it asks for.
+"""The command lines: their options, their help, and the modules that do the work.
 
-Each is a function of the arguments after the program's name, by default the process's own, and of
-how the program is called; it returns the exit code, and its text is the help. Modules of the
-trainer are imported when there is something to do, so that help comes at once.
+Each command is a function of the arguments after the program's name, by default those of the
+process, and of the command that calls the program. It returns the exit code, and its docstring is
+the help. Modules of the trainer are imported only for work, so that help appears at once.
 """
 
 import argparse
@@ -23,7 +23,7 @@ USAGE = """\
 
 
 def run_option(module: str, command: str, options: argparse.Namespace) -> int:
-    """Run the options by a module of the trainer; return the exit code."""
+    """Run the function `command` of a module with the options; return the exit code."""
     code: int = getattr(import_module(f".{module}", __package__), command)(options)
     return code
 
@@ -32,7 +32,7 @@ class Once(argparse.Action):
     """Stores the value of an option; refuses a second value."""
 
     def __call__(self, parser: Any, options: Any, value: Any, name: Any = None) -> None:
-        """Keep the value."""
+        """Store the value; a second one ends the program with an error."""
         if getattr(options, self.dest) is not None:
             parser.error(f"{name} is given twice: {getattr(options, self.dest)!r} and {value!r}")
         setattr(options, self.dest, value)
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
-    """Run the command; return the exit code."""
+    """Run the command `train` with its parsed options; return the exit code."""
     from .experiment import find_rate, try_step
     from .load import catalogue, dump_config, load_config, schema_text, unknown_word_text
     from .run import build_experiment, resume, train

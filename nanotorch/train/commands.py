@@ -1,4 +1,4 @@
-"""What every command needs: streams without a reader, signals, and the user's modules."""
+"""The common parts of all commands: options, streams, signals, and imports of user modules."""
 
 import argparse
 import contextlib
@@ -42,11 +42,12 @@ class CommandError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help has examples and whose errors take one line.
+    """A parser whose help has examples and whose errors have one line.
 
     Args:
         program: the command as the user types it.
-        document: what it does, and the end of the help; `PROGRAM` stands for the program.
+        document: the description and, after a blank line, the end of the help, in which `program`
+            replaces `PROGRAM`.
         usage: the beginning of the help. Default: made from the arguments.
     """
 
@@ -68,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
 
     def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse a command; a configuration without `--config` is an error."""
+        """Return the parsed options; a configuration without `--config` is an error."""
         command = list(sys.argv[1:] if args is None else args)
         sources = {"--config", "--resume", "--list", "--help", "-h"}
         if not sources & {word.partition("=")[0] for word in command}:
@@ -99,7 +100,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def check_once(arguments: Sequence[str]) -> None:
-    """Refuse a command that gives one key two values."""
+    """Refuse overrides that give a key two values."""
     given: dict[Any, str] = {}
     for argument in arguments:
         key = tuple(OVERRIDE_STEP.findall(argument.partition("=")[0]))
@@ -109,7 +110,7 @@ def check_once(arguments: Sequence[str]) -> None:
 
 
 def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
-    """Run a command; print what goes wrong, and return the exit code.
+    """Run a command, and print its error if there is one; returns the exit code.
 
     Args:
         run: does the work and returns the code.
@@ -131,18 +132,18 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
         return ranks.end_rank(f"error: {name_text(str(error))}", unreadable)
 
 
-# What surrounds a command: readers who may leave, as in `train.py ... | head`, and signals.
+# Streams whose readers may end, as in `train.py ... | head`, and signals.
 
 
 PATIENCE = 30.0
-"""Seconds between a request to end and a demand."""
+"""Seconds between the two SIGTERMs of `end_with_input`."""
 
 
 class Unread(io.FileIO):
-    """A descriptor that swallows writes once nobody reads them any more."""
+    """A descriptor that discards what is written once its reader has ended."""
 
     def write(self, data: Any) -> int:
-        """Write some or all of the bytes; return how many."""
+        """Write some or all of the bytes; returns their number."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -151,7 +152,7 @@ class Unread(io.FileIO):
 
 @contextlib.contextmanager
 def lasting_streams() -> Iterator[None]:
-    """A block in which standard output and error work without a reader, too.
+    """Let standard output and error work without a reader in the block.
 
     Characters that the stream cannot encode appear as escapes.
     """
@@ -165,9 +166,9 @@ def lasting_streams() -> Iterator[None]:
 
 
 def lasting_stream(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO:
-    """Return a stream to the same target that outlives its reader; `stack` closes it.
+    """Return a stream to the same target that works without its reader; `stack` closes it.
 
-    A terminal always has a reader, so it stays as it is; so does a stream that is no file.
+    A terminal always has a reader, so it is returned as it is, like a stream that is no file.
     """
     if stream is None:  # as in `train.py >&-`
         return stack.enter_context(Path(os.devnull).open("w"))
@@ -181,7 +182,7 @@ def lasting_stream(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO
     if stream.isatty():
         return stream
     stream.flush()
-    stack.enter_context(contextlib.suppress(OSError))  # of what is left in the buffer
+    stack.enter_context(contextlib.suppress(OSError))  # errors when the buffer is flushed
     raw = io.BufferedWriter(Unread(descriptor, "w", closefd=False))
     lasting = io.TextIOWrapper(
         raw, stream.encoding, stream.errors, None, stream.line_buffering, stream.write_through
@@ -190,24 +191,24 @@ def lasting_stream(stream: TextIO | None, stack: contextlib.ExitStack) -> TextIO
 
 
 class Ended(KeyboardInterrupt):
-    """A signal other than Ctrl-C asks the program to end."""
+    """Raised for a signal other than Ctrl-C that ends the program."""
 
     number = signal.SIGTERM
 
     @staticmethod
     def handle(number: int, frame: object) -> None:
-        """Handle a signal: interrupt the program as Ctrl-C does."""
+        """Raise this exception, as Ctrl-C raises KeyboardInterrupt."""
         raise Ended
 
 
 def end_with_input() -> None:
-    """Send SIGTERM to this process when its standard input ends: then its owner has ended.
+    """Send SIGTERM to this process when its standard input ends, because its owner has ended.
 
-    A second SIGTERM follows later, for a run whose step does not end.
+    A second SIGTERM follows after `PATIENCE`, for a run whose step does not end.
     """
     held = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # what else reads from there finds nothing
+    os.dup2(nothing, 0)  # other readers of standard input find it empty
     os.close(nothing)
 
     def watch() -> None:
@@ -221,7 +222,7 @@ def end_with_input() -> None:
 
 
 def number_of(interruption: KeyboardInterrupt) -> int:
-    """Return the number of the signal behind an interruption."""
+    """Return the number of the signal that caused an interruption."""
     return int(getattr(interruption, "number", signal.SIGINT))
 
 
@@ -229,31 +230,31 @@ def signal_name(number: int) -> str:
     """Return the name of a signal."""
     try:
         return signal.Signals(number).name
-    except ValueError:  # one of those for real time, of which few have names
+    except ValueError:  # most real-time signals have no names
         return f"signal {number}"
 
 
-# `--import`: the user's modules, which register what configurations may name besides.
+# `--import`: user modules that register more components for configurations.
 #
-# A configuration never runs code; whoever gives the command may.
+# A configuration never runs code; the command may.
 
 
 GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
 PACKAGE = str(Path(__file__).parents[1])
 imported: list[str] = []
-"""What has been imported, as the command named it."""
+"""The imported modules, by the names in the command."""
 _under_way: set[str] = set()
 
 
 def add_option(parser: ArgumentParser) -> None:
-    """Add `--import`, which may be given several times, as `imports`."""
+    """Add the option `--import` with the destination `imports`; a command may repeat it."""
     text = "import a module or file.py of yours, which registers layers, losses and so on"
     options: dict[str, Any] = {"dest": "imports", "default": [], "metavar": "MODULE"}
     parser.add_argument("--import", action="append", help=text, **options)
 
 
 def as_options(names: Sequence[str]) -> list[str]:
-    """Return the options of a command that import modules."""
+    """Return the options of a command that import the modules `names`."""
     return [part for name in names for part in ("--import", name)]
 
 
@@ -261,8 +262,8 @@ def call_again(program: str, names: Sequence[str]) -> str:
     """Return the command that calls the program again, with its modules, from this directory.
 
     Args:
-        program: a script beside the present one, `python -m ...`, or the console command
-            `nanotorch ...`.
+        program: a script in the folder of the current one, `python -m ...`, or the console
+            command `nanotorch ...`.
         names: the modules.
     """
     own = sys.argv[0]
@@ -282,7 +283,7 @@ def python_command() -> str:
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs a package where this Python finds it."""
+    """Return the command that installs a package for this Python."""
     command = [python_command(), "-m", "pip", "install", package]
     if importlib.util.find_spec("pip") is None:
         command = ["uv", "pip", "install", "--python", python_command(), package]
@@ -290,7 +291,11 @@ def install_command(package: str) -> str:
 
 
 def import_components(names: Sequence[str]) -> None:
-    """Import modules by name, from the current directory, or by file."""
+    """Import modules by name or by file; names are also looked up in the current directory.
+
+    Raises:
+        ConfigError: if a module cannot be imported.
+    """
     for name in names:
         if name in imported:
             continue
@@ -310,7 +315,7 @@ def import_components(names: Sequence[str]) -> None:
 
 
 def import_module(name: str) -> None:
-    """Import a module by name, or a file, which may import its neighbours."""
+    """Import a module by name or by file; a file can import modules in its own folder."""
     is_file, path, option = name.endswith(".py"), Path(name).resolve(), f"--import {name}"
     if is_file:
         check_readable("", Path(name), Place(source=COMMAND_LINE + option))

@@ -1,4 +1,4 @@
-"""What a configuration may name: layers, losses, optimizers, functions; and what users add."""
+"""The components that a configuration may name: layers, losses, optimizers, functions and more."""
 
 import ast
 import inspect
@@ -33,14 +33,14 @@ from .config import (
     quoted,
 )
 
-# What a configuration may name: layers, losses and optimizers, by PyTorch's names.
+# Layers, losses and optimizers have PyTorch's names.
 #
-# Nothing is repeated here of what a component accepts. Argument names, types and defaults are
-# read from the signature of the class, and its own checks of values are reported with the place
-# of the argument that caused them. What users register stands beside what is built in.
+# This file does not repeat the arguments of a component. Their names, types and defaults come from
+# the signature of the class. Errors of the class itself are reported with the place of the argument
+# that caused them. Users can register more components.
 
 
-# Handled by the trainer, or without a meaning on a NumPy CPU framework.
+# Arguments that the trainer handles, or without a meaning for NumPy on a CPU.
 NOT_CONFIGURABLE = {
     *("params", "optimizer", "device", "dtype", "size_average", "reduce", "last_epoch"),
     *("epochs", "steps_per_epoch", "scale_fn"),
@@ -55,7 +55,7 @@ REFUSALS = (
     *(TypeError, ValueError, RuntimeError, ArithmeticError),
     *(AssertionError, AttributeError, LookupError, MemoryError),
 )
-"""What a constructor may raise about arguments it does not like."""
+"""The errors that a constructor may raise about its arguments."""
 
 OUTPUT_WIDTHS = {"out_features", "out_channels"}
 
@@ -67,19 +67,19 @@ class Components:
     """The components of one kind."""
 
     kind: str
-    """What they are, with an article."""
+    """The noun for this kind, with an article."""
     module: types.ModuleType
-    """Where those that are built in come from."""
+    """The module of the built-in components."""
     listed: tuple[str, ...]
-    """Their names."""
+    """The names of the built-in components."""
     inferred: Iterable[str] = ()
-    """The arguments that follow from what comes in, and may be left out."""
+    """The arguments that follow from the input, and may be left out."""
     hidden: tuple[str, ...] = ()
-    """Arguments that cannot be given, as `name.argument`."""
+    """The arguments that a configuration cannot give, as `name.argument`."""
     base: type = nn.Module
     """Their class; an argument of this class is a component of the same kind."""
     registered: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    """What users have added."""
+    """The components that users have added, by name."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +93,11 @@ class Components:
         return f"{word}{'es' if word.endswith('s') else 's'}"
 
     def register(self, factory: Factory, name: str | None = None) -> Factory:
-        """Make a class, or a function that returns an object, known by a name, its own by default.
+        """Register a class, or a function that returns an object; returns it.
+
+        Args:
+            factory: the class or function.
+            name: its name in configurations. Default: the factory's own name.
 
         Raises:
             ValueError: if the name is taken or no identifier.
@@ -107,7 +111,7 @@ class Components:
         return factory
 
     def factory(self, name: str) -> Callable[..., Any]:
-        """Return the class, or the function, of a name."""
+        """Return the class or function that is called `name`."""
         return self.registered.get(name) or getattr(self.module, name)
 
     def keys(self, name: str) -> Mapping[str, Key]:
@@ -118,9 +122,9 @@ class Components:
             argument, default = parameter.name, parameter.default
             hint = self.plain_hint(annotations.get(argument), default)
             if isinstance(default, types.FunctionType):
-                default = default.__name__  # which layers accept as well
+                default = default.__name__  # layers accept a function's name, too
             if argument in followed:
-                lists = tuple[int, ...] in members_of(hint)  # as of LayerNorm over several
+                lists = tuple[int, ...] in members_of(hint)  # as in LayerNorm over several dims
                 hint = Positive | None | tuple[int, ...] if lists else Positive | None
                 default = None
             elif argument in OUTPUT_WIDTHS and hint is int:
@@ -130,7 +134,7 @@ class Components:
         return found
 
     def shared(self, one: str, other: str) -> set[str]:
-        """Return the arguments that two components share; for one component, all of its own."""
+        """Return the arguments that two components share; all arguments if they are the same."""
         return self.keys(one).keys() & self.keys(other).keys() if one in self.names else set()
 
     def followed(self, name: str) -> set[str]:
@@ -139,12 +143,15 @@ class Components:
         return parameters & {*self.inferred}
 
     def build(self, component: Component, *inputs: Any, **inferred: Any) -> Any:
-        """Return the object a configuration asks for.
+        """Return the object that a configuration describes.
 
         Args:
             component: its name and arguments.
             inputs: positional arguments before those of the configuration.
-            inferred: arguments that follow from the input; each component takes those that it has.
+            inferred: arguments that follow from the input; each component uses those that it has.
+
+        Raises:
+            ConfigError: if the constructor refuses an argument.
         """
         known = self.followed(component.name)
         arguments = {**component.arguments}
@@ -170,7 +177,7 @@ class Components:
         annotations = annotations_of(self.factory(name))
         given = dict(arguments)
         for key, value in arguments.items():
-            # Some want a list and nothing else that holds several values.
+            # Some constructors accept no sequence but a list.
             forms = {typing.get_origin(member) for member in members_of(annotations.get(key))}
             if value is not None and value_is_tensor(annotations.get(key)):
                 given[key] = torch.tensor(value)
@@ -251,7 +258,7 @@ def build_errors(components: Iterable[Component]) -> Sequence[Problem]:
 
 
 def constructor(factory: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the constructor that has the arguments; its base's if a class passes all on."""
+    """Return the constructor with the arguments; a base's if a class only passes all on."""
     if not isinstance(factory, type):
         return factory
     for base in factory.__mro__:
@@ -273,7 +280,7 @@ def annotations_of(factory: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def members_of(annotation: Any) -> tuple[Any, ...]:
-    """Return the members of a union, or the one type."""
+    """Return the members of a union; another type is the only member."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return typing.get_args(annotation)
     return (annotation,)
@@ -302,35 +309,35 @@ INFERRED = {
     **dict.fromkeys(("in_features", "input_size", "d_model", "normalized_shape"), -1),
     **dict.fromkeys(("in_channels", "num_features", "num_channels"), 0),
 }
-"""Argument -> the dimension of a sample that it is the size of."""
+"""Argument -> the dimension of a sample whose size it is."""
 
 LAYER_NAMES = [
     name
     for name, layer in classes_in(nn, nn.Module).items()
     if name not in HOLDERS and not name.endswith("Loss")
-    # What can stand in a sequence takes one input.
+    # A layer of a sequence needs exactly one input.
     for _, *parameters in [inspect.signature(layer.forward).parameters.values()]  # type: ignore[attr-defined]
     if [p.kind for p in parameters if p.default is p.empty] == [parameters[0].POSITIONAL_OR_KEYWORD]
 ]
 HIDDEN = ("RNN.mode", "LSTM.mode", "GRU.mode", "RNN.proj_size", "GRU.proj_size")
 LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddings"), HIDDEN)
-"""What a model is a sequence of."""
+"""The layers of a model."""
 
 
 @dataclass(frozen=True)
 class LossFacts:
-    """The task of a loss, and how outputs become probabilities."""
+    """The task of a loss, and the function from outputs to probabilities."""
 
     kind: Literal["regression", "binary", "classes"]
-    """Of numbers, of one score a sample for class 1 of two, or of one score a class."""
+    """The outputs: numbers, a score of class 1 for each sample, or a score for each class."""
     probability: str = "as they are"
-    """How outputs become probabilities."""
+    """The function from outputs to probabilities."""
     degree: int = 0
-    """Its power of the target's unit, by which it changes with that; 0 if it changes otherwise."""
+    """The power of the target's unit with which the loss scales; 0 if it scales in another way."""
     last: str = ""
-    """The last layer that makes outputs what it wants."""
+    """The last layer that the loss needs; "" if it needs none."""
     inside: Mapping[str, str] = field(default_factory=dict)
-    """Last layers that it has inside already."""
+    """The layers that the loss itself applies, with their names in messages."""
 
 
 SOFTMAX = dict.fromkeys(("Softmax", "LogSoftmax"), "the softmax")
@@ -343,9 +350,9 @@ LOSS_FACTS: dict[str, LossFacts] = {
     "CrossEntropyLoss": LossFacts("classes", "softmax", inside=SOFTMAX),
     "NLLLoss": LossFacts("classes", "exp", last="LogSoftmax"),
 }
-"""By name; what users register is added."""
+"""The facts by the loss's name, those of registered losses included."""
 
-OF_SAMPLES = ("BCEWithLogitsLoss.weight", "BCELoss.weight")  # one for each sample of a batch
+OF_SAMPLES = ("BCEWithLogitsLoss.weight", "BCELoss.weight")  # a weight per sample of a batch
 LOSSES = Components("a loss", nn, tuple(LOSS_FACTS), hidden=OF_SAMPLES)
 
 
@@ -354,7 +361,7 @@ class Optimizers(Components):
 
     def keys(self, name: str) -> Mapping[str, Key]:
         plain = super().keys(name)
-        if name in SEARCHING:  # over all parameters as one vector
+        if name in SEARCHING:  # without groups: it searches over all parameters as one vector
             return {**plain, "line_search_fn": Key(Literal["strong_wolfe"] | None, None)}
         options = {key: replace(about, default=None) for key, about in plain.items()}
         group = Annotated[Arguments, {"parameters": Key(str), **options}]
@@ -369,37 +376,38 @@ class Optimizers(Components):
 
 
 SEARCHING = ("LBFGS",)
-"""Optimizers that evaluate loss and gradients several times a step."""
+"""The optimizers that evaluate the loss and its gradients several times per step."""
 OPTIMIZERS = Optimizers(
     "an optimizer",
     optim,
-    # SparseAdam wants sparse gradients.
+    # SparseAdam needs sparse gradients.
     tuple(name for name in classes_in(optim, optim.Optimizer) if name != "SparseAdam"),
     base=optim.Optimizer,
 )
 
-# The schedules of the learning rate that a configuration may name, and what they count.
+# The schedules of the learning rate that a configuration may name, and the intervals they count.
 
 
-# What the schedule's length is called; if left out, it is the training's.
+# The argument for the schedule's length; if left out, it is the training's.
 LENGTHS = {"CosineAnnealingLR": "T_max", "OneCycleLR": "total_steps", "PolynomialLR": "total_iters"}
 PERIODS = ("step_size", "T_0", "T_mult", "step_size_up", "step_size_down", *LENGTHS.values())
-"""Numbers of epochs or steps, which are not nothing."""
+"""The arguments that are positive numbers of epochs or steps."""
 MOST_TRIED = 10_000
-"""Changes of the rate that are tried before a training: mistakes come to light in the first."""
-# Made for changes after every step.
+"""The most changes of the rate that are tried before a training; early ones show most mistakes."""
+# Schedules that change the rate after every step.
 BY_STEPS = ("CyclicLR", "OneCycleLR")
 PLATEAU = "ReduceLROnPlateau"
 
 
 @dataclass(frozen=True, eq=False)
 class Schedules(Components):
-    """The schedulers of `optim.lr_scheduler`, each with `interval`: what it counts.
+    """The schedulers of `optim.lr_scheduler`, each with two more arguments.
 
-    `warmup` is the number of intervals in which the rate first rises linearly.
+    `interval` is the unit that it counts, an epoch or a step. `warmup` is the number of intervals
+    in which the rate first rises linearly.
     """
 
-    __hash__ = object.__hash__  # of what stands in a union of type hints
+    __hash__ = object.__hash__  # members of a union of type hints need a hash
 
     def keys(self, name: str) -> Mapping[str, Key]:
         found = {**super().keys(name)}
@@ -424,7 +432,7 @@ class Schedules(Components):
 
     def attempt(self, component: Component) -> None:
         optimizer = optim.SGD([nn.Parameter(torch.zeros(1, 1))], momentum=0.5)
-        self.build(component, optimizer)  # which has every option
+        self.build(component, optimizer)  # SGD with momentum has every option
 
 
 SCHEDULES = Schedules(
@@ -437,7 +445,7 @@ SCHEDULES = Schedules(
 )
 
 
-# Layers that a sequence needs and PyTorch writes as code: only configurations know them.
+# Layers that a sequence needs; PyTorch has them only as code. Only configurations know them.
 
 
 @LAYERS.register
@@ -475,10 +483,10 @@ class Causal(nn.Module):
     """Calls a layer with a causal mask, so that no position of a sequence sees a later one.
 
     Args:
-        layer: a module with the call `layer(x, mask, is_causal=True)`, as a TransformerEncoder has.
+        layer: a module with the call `layer(x, mask, is_causal=True)`, such as TransformerEncoder.
 
     Shape:
-        (N, T, features); batches come first.
+        (N, T, features), batches first.
     """
 
     def __init__(self, layer: nn.Module) -> None:
@@ -505,7 +513,7 @@ class Item(nn.Module):
         self.index = index
 
     def forward(self, x: tuple[torch.Tensor, ...]) -> torch.Tensor:
-        """Return it."""
+        """Return the result number `index` in `x`."""
         return x[self.index]
 
     def extra_repr(self) -> str:
@@ -528,18 +536,18 @@ class Place(Item):
         super().__init__(index)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
-        """Return the features there."""
+        """Return the features of that position."""
         return x[:, self.index]
 
 
-# What users add under names of their own, for configurations to use.
+# The components that users register under names of their own.
 #
-# A configuration never runs code: it can only name what a program has registered before it calls
-# `nanotorch.train.main` or `load_config`.
+# A configuration never runs code: it can only name components that a program has registered before
+# it calls `nanotorch.train.cli.main` or `load_config`.
 
 
 CALLBACKS = Components("a callback", loop, (), base=loop.Callback)
-"""What listens to the training, by the names under which users have registered it."""
+"""The callbacks that users have registered."""
 REGISTRIES = (LAYERS, LOSSES, OPTIMIZERS, SCHEDULES, CALLBACKS)
 
 register_layer = LAYERS.register
@@ -552,19 +560,19 @@ def register_loss(
     name: str | None = None,
     degree: int = 0,
 ) -> Callable[..., Any]:
-    """Make a loss known, so that configurations can name it.
+    """Register a loss, so that configurations can name it; returns `factory`.
 
     Args:
-        factory: the class, or a function that makes the module: called with outputs (samples, 1)
-            and targets of the same shape, or (samples, classes) and classes (samples,); it returns
-            their mean loss.
-        experiment: the task. Scores of classes become probabilities by the softmax.
+        factory: the class, or a function that makes the module. The module returns the mean loss
+            of outputs (samples, 1) and targets of the same shape, or of outputs (samples, classes)
+            and classes (samples,).
+        experiment: the task. The softmax converts scores of classes to probabilities.
         name: its name in configurations. Default: the factory's own name.
-        degree: of a regression, 1 if the loss grows as the target's unit does, as a distance, 2 if
-            as its square. Targets are standardized only for losses that have one.
+        degree: for a regression, 1 if the loss scales with the target's unit, like a distance, 2
+            if with its square. Targets are standardized only for losses with a degree. Default: 0.
 
     Raises:
-        ValueError: if the name is taken, or `experiment` is something else.
+        ValueError: if the name is taken or no identifier, or `experiment` is something else.
     """
     regression = LossFacts("regression", degree=degree)
     facts = {"regression": regression, "classification": LossFacts("classes")}
@@ -577,9 +585,8 @@ def register_loss(
 
 # Arithmetic in a vector `x`, from text to tensor operations, without ever executing the text.
 #
-# `x` is the vector, `x[0]` a coordinate of it, `i` the numbers of the coordinates: 0, 1, 2 and so
-# on. The text is parsed by Python's own parser and every node of the result is compared with a
-# short list of what arithmetic needs. Anything else, whatever it would do, is refused.
+# `x` is the vector, `x[0]` a coordinate of it, `i` the indices of the coordinates: 0, 1, 2 and so
+# on. Python's parser parses the text. Nodes outside a short list of arithmetic are refused.
 
 
 LONGEST = 2000
@@ -587,7 +594,7 @@ DEEPEST = 200
 
 Number = int | float
 Part = Number | Callable[[Any], Any]
-"""A constant, or what computes a tensor from x."""
+"""A constant, or a function from x to a tensor."""
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -599,25 +606,25 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
 CALLS = ("abs", "cos", "exp", "log", "mean", "sin", "sqrt", "sum", "tan", "tanh")
 CONSTANTS = {"pi": math.pi, "e": math.e}
 REDUCTIONS = ("mean", "sum")
-"""Of the calls, those that make one number of a vector."""
+"""The calls that reduce a vector to one number."""
 
 
 class ExpressionError(ValueError):
-    """The text is not arithmetic in x."""
+    """The error for a text that is not arithmetic in x."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A function of a vector; call it with a tensor."""
+    """A function of a vector, called with a tensor."""
 
     text: str
     evaluate: Callable[[Any], Any]
     dimensions: int
-    """The least length of x that all its indices fit."""
+    """The least length of x that all indices fit."""
     any_length: bool
-    """Whether x occurs as a whole, so that a longer one has a meaning."""
+    """Whether x occurs as a whole, so that x may be longer."""
     together: bool = True
-    """Whether it also takes several points at once, shape (length, points)."""
+    """Whether `evaluate` accepts several points at once, shape (length, points)."""
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return the values at points.
@@ -631,7 +638,7 @@ class Expression:
         return torch.stack([self.evaluate(x[:, k]) for k in range(x.shape[1])])
 
     def problem(self, start: Sequence[float]) -> str | None:
-        """Return why no descent can begin at `start`; "" if the value there is a finite number."""
+        """Return why no descent can begin at `start`; None if the value there is finite."""
         if len(start) < self.dimensions or (len(start) > self.dimensions and not self.any_length):
             return f"needs x of length {self.dimensions}, but the start has {len(start)}"
         x = torch.tensor([float(value) for value in start], requires_grad=True)
@@ -670,7 +677,7 @@ def parse_expression(text: str) -> Expression:
 
 
 class Parser:
-    """Turns the nodes that are allowed into functions of x."""
+    """Converts nodes of arithmetic to functions of x, and refuses all others."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -678,7 +685,7 @@ class Parser:
         self.any_length = False
 
     def part(self, node: ast.expr, depth: int) -> Part:
-        """Return the meaning of `node`; constants are folded in floating point."""
+        """Return the constant or function of `node`; constants are folded in floating point."""
         if depth == 0:
             raise ExpressionError("is nested too deeply")
         match node:
@@ -690,7 +697,7 @@ class Parser:
                 return (lambda x: function(inner(x))) if callable(inner) else function(inner)
             case ast.Constant(int() | float() as value) if not isinstance(value, bool):
                 if abs(value) <= 1e30:
-                    return float(value)  # a tensor takes no integer of more than 64 bits
+                    return float(value)  # a tensor accepts no integer of more than 64 bits
                 raise self._error(node, "is too large")
             case ast.Name(name):
                 return self._name(node, name)
@@ -718,7 +725,7 @@ class Parser:
             return lambda x: apply(left(x), right)
         if callable(right):
             return lambda x: apply(left, right(x))
-        try:  # integers could take all memory: 9**9**9
+        try:  # floats, as integers could fill the memory: 9**9**9
             value = apply(float(left), float(right))
         except ArithmeticError:
             value = math.nan
@@ -750,7 +757,7 @@ class Parser:
         if name not in REDUCTIONS:
             return lambda x: apply(operand(x))
         if not holds_vector(node.args[0]):
-            return operand  # of one number, sum and mean are that number
+            return operand  # sum and mean of one number are this number
         return lambda x: apply(value) if (value := operand(x)).dim() < 2 else apply(value, 0)
 
     def _error(self, node: ast.expr, message: str) -> ExpressionError:
@@ -759,7 +766,7 @@ class Parser:
 
 
 def holds_vector(node: ast.expr) -> bool:
-    """Return whether an expression has a value for each coordinate rather than one."""
+    """Return whether an expression has a value for each coordinate instead of a single one."""
     if isinstance(node, ast.Name):
         return node.id in ("x", "i")
     if isinstance(node, ast.Subscript):
@@ -770,7 +777,7 @@ def holds_vector(node: ast.expr) -> bool:
     return any(map(holds_vector, parts))
 
 
-# Functions to minimize by name, with their known minima.
+# The functions to minimize that have names, with their known minima.
 
 
 Point = tuple[float, ...]
@@ -778,44 +785,44 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class KnownFunction:
-    """A function and where its minima are."""
+    """A function and its minima."""
 
     sentence: str
-    """What it is like."""
+    """Its description."""
     formula: str | Callable[[torch.Tensor], torch.Tensor]
-    """Arithmetic in the vector x, or what computes it."""
+    """Arithmetic in the vector x, or a function of x."""
     minima: Sequence[Point] | Callable[[int], Sequence[Point]] = ()
-    """The points of its least value, as far as they are known, or what returns them for a number
-    of dimensions; one number stands for each coordinate of a function of any dimension."""
+    """The known points of its least value, or a function that returns them for a number of
+    dimensions; a point of one number has it as every coordinate, in any dimension."""
     minimum: float = 0.0
     """Its least value."""
     for_each: bool = False
-    """Whether that is the least value for each coordinate, of which it is the sum."""
+    """Whether `minimum` holds for each coordinate, so that the least value is their sum."""
 
     @property
     def shown(self) -> str:
-        """The function in words."""
+        """The function as text."""
         return self.formula if isinstance(self.formula, str) else "what the program has registered"
 
     def expression(self) -> Expression:
-        """Return the function."""
+        """Return the function as an `Expression`."""
         if isinstance(self.formula, str):
             return parse_expression(self.formula)
         name = getattr(self.formula, "__name__", "a function")
         return Expression(name, self.formula, 1, True, together=False)
 
     def distance(self, point: Sequence[float]) -> tuple[float, Point] | None:
-        """Return how far the nearest known minimum is from a point, and where; None without any."""
+        """Return the distance to the nearest known minimum, and that point; None without any."""
         places = self.places(len(point))
         return min((math.dist(point, place), place) for place in places) if places else None
 
     def places(self, dimensions: int) -> list[Point]:
-        """Return the known minima in so many dimensions."""
+        """Return the known minima in `dimensions` dimensions."""
         known = self.minima(dimensions) if callable(self.minima) else self.minima
         return [place * (dimensions if len(place) == 1 else 1) for place in known]
 
     def excess(self, value: float, dimensions: int) -> float:
-        """Return how far a value is above the least one."""
+        """Return the difference between a value and the least one."""
         return value - self.minimum * (dimensions if self.for_each else 1)
 
 
@@ -871,13 +878,13 @@ def register_function(
     minima: Sequence[Sequence[float]] = (),
     minimum: float = 0.0,
 ) -> None:
-    """Make a function known, so that configurations can name it.
+    """Register a function, so that configurations can name it.
 
     Args:
         name: its name in configurations.
-        function: takes a vector, returns a tensor of one number.
-        minima: the points of least value, if they are known.
-        minimum: the least value.
+        function: the function from a vector to a tensor of one number.
+        minima: the known points of its least value.
+        minimum: its least value. Default: 0.
 
     Raises:
         ValueError: if the name is taken.

@@ -18,15 +18,15 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 from nanotorch.names.lookup import reason_text as told_why
 from nanotorch.names.scope import why_not
 
-# What is wrong with a configuration or its data, and where it was written.
+# The problems of a configuration or its data, and their places.
 
 
 COMMAND_LINE = "command line: "
-"""How the place of an override begins."""
+"""The beginning of the place of an override."""
 COMMANDED = 1
-"""The rank of what the command line says."""
+"""The rank of the command line."""
 SUFFIXES = (".yaml", ".yml")
-"""How the names of configurations end."""
+"""The suffixes of configuration files."""
 LONGEST_QUOTE = 60
 LONGEST_NAME = 300
 MOST_PROBLEMS = 20
@@ -35,19 +35,19 @@ MOST_CHOICES = 25
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a value was written: a line and column of a file, or one argument of the command."""
+    """The place of a value: a line and column of a file, or one argument of the command."""
 
     source: str
     """The file's name as the user gave it, or `command line: key=value`."""
     line: int = 0
-    """Counted from 1; 0 where there are no lines."""
+    """The number of the line, counted from 1; 0 without lines."""
     column: int = 0
-    """Counted from 1, in characters."""
+    """The number of the character in the line, counted from 1."""
     base: Path = Path()
-    """The directory from which a relative path written here is meant."""
+    """The directory in which relative paths at this place begin."""
     rank: int = 0
-    """Which source this is: a value replaces those of lower ranks. A file that others inherit from
-    has a negative one, the command line has `COMMANDED`."""
+    """The rank of the source: a value replaces those of lower ranks. A file that others inherit
+    from has a negative rank, the command line has `COMMANDED`."""
 
     def __str__(self) -> str:
         source = name_text(self.source)
@@ -61,13 +61,13 @@ class Problem:
     path: str
     message: str
     place: Place | None = None
-    """None until somebody who knows has said it."""
+    """None until `Origins` adds the place."""
     rivals: tuple[str, ...] = ()
-    """The paths of others that may be the wrong value: the one of the highest rank is blamed."""
+    """The paths of other values that may be wrong; the one with the highest rank is blamed."""
 
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
-        # The place of an override contains the path: do not repeat it.
+        # The place of an override already contains the path.
         if self.path and f": {self.path}=" not in parts[0]:
             parts.append(self.path)
         return ": ".join([*parts, self.message])
@@ -88,7 +88,7 @@ class ConfigError(Exception):
 
 
 def refusal(path: str, message: str, place: Place | None = None) -> ConfigError:
-    """Return the error that says `message` about the value at `path`, or about a place."""
+    """Return the error with `message` about the value at `path`, or about a place."""
     return ConfigError([Problem(path, message, place)])
 
 
@@ -115,7 +115,7 @@ def check_readable(path: str, file: Path, place: Place | None = None) -> None:
 
 
 def read_failure(error: str | Exception, file: Path) -> str:
-    """Return why a file cannot be read; for a missing one, also what is there instead."""
+    """Return why a file cannot be read; for a missing one, also a similar name."""
     if not isinstance(error, OSError):
         return str(error)
     found: dict[str, Path] = {}
@@ -135,15 +135,15 @@ OVERRIDE_STEP = re.compile(rf"({NAME})|({INDEX})", re.ASCII)
 
 
 class Origins(dict[str, Place]):
-    """Where each value of a configuration was written, by its path; defaults are nowhere."""
+    """The place of each value of a configuration, by dotted path; defaults have none."""
 
     def nearest(self, path: str) -> Place | None:
-        """Return the place of `path`, or of the innermost section around it that was written."""
+        """Return the place of `path`, or of the innermost section around it that has a place."""
         around = path
         while around:
             if place := self.get(around):
-                # The place of an override holds for its own value only, not for the other values of
-                # a section that the override has created.
+                # The place of an override holds only for its own value, not for the other values
+                # of a section that the override has created.
                 given = place.source.removeprefix(COMMAND_LINE).partition("=")[0]
                 begun, depth = (len(OVERRIDE_STEP.findall(text)) for text in (around, given))
                 if place.rank < COMMANDED or begun >= depth:
@@ -189,14 +189,14 @@ def raise_all(problems: Iterable[Problem]) -> None:
 
 
 def shown_path(path: Path) -> str:
-    """Return a path as short as it can be given from the current directory."""
+    """Return a path relative to the current directory, or as it is if it lies outside."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative
 
 
 def quoted(value: object) -> str:
     """Return `repr(value)`, cut short; control characters cannot reach the terminal."""
-    # Cut before `repr`: else it would escape a megabyte of text to show sixty characters.
+    # Cut before `repr`, which would otherwise escape a megabyte of text to show sixty characters.
     text = repr(value[: 2 * LONGEST_QUOTE] if isinstance(value, str) else value)
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "..."
 
@@ -209,19 +209,23 @@ def name_text(name: str) -> str:
 
 
 def place_within(source: str, line: int, text: str, position: int) -> Place:
-    """Return the place of a position in a text that begins in some line of a file."""
+    """Return the place of a position in a text that begins in line `line` of a file."""
     line += text.count("\n", 0, position)
     return Place(source=source, line=line, column=position - text.rfind("\n", 0, position))
 
 
 def decode_text(data: bytes, source: str, advice: str = "") -> str:
-    """Decode UTF-8 text, without the byte order mark."""
+    """Return UTF-8 data as text, without the byte order mark.
+
+    Raises:
+        ConfigError: if the data are not UTF-8; `advice` ends the message.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", errors="replace")
         message = f"is not text in UTF-8 (byte 0x{data[error.start]:02x}){advice}"
-        if data.startswith(b"PK"):  # as zip files do
+        if data.startswith(b"PK"):  # a zip file
             message = "is an archive or a spreadsheet, not text; export it as CSV"
         raise refusal("", message, place_within(source, 1, before, len(before))) from None
 
@@ -234,14 +238,14 @@ SYNONYMS = {
     "num_epochs": "epochs", "max_epochs": "epochs", "grad_clip": "clip_norm", "metric": "monitor",
     "output_dir": "dir", "batch": "batch_size",
 }  # fmt: skip
-"""What other programs call what a configuration names."""
+"""The names in other programs of keys and components here."""
 SURE = 0.8
-"""How alike a name must be to a known one to be taken for it."""
+"""The least likeness of a misspelt name to a known one for which it counts as this one."""
 ABSENT = dict.fromkeys(
     ("device", "gpu", "gpus", "cuda", "accelerator"), "nanotorch runs on the CPU only"
 )
 ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples are in memory")
-"""What other programs have, and why there is nothing to say about it here."""
+"""Keys of other programs that have no use here, with the reasons."""
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
@@ -250,11 +254,11 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     Args:
         word: the word as written.
         known: the words to choose from.
-        likeness: the least likeness, from 0 to 1, which is equality but for case.
+        likeness: the least likeness, from 0 to 1; 1 is equality without regard to case.
     """
     by_lower_case = {choice.lower(): choice for choice in known}
     whole = word.lower()
-    last = whole.partition("(")[0].rpartition(".")[2]  # of torch.nn.Linear(3, 8)
+    last = whole.partition("(")[0].rpartition(".")[2]  # `linear` in torch.nn.Linear(3, 8)
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
@@ -286,13 +290,13 @@ def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
     return "".join(f"; {part}" for part in [*known_here, advice] if part)
 
 
-# A parsed configuration file: scalars, lists and mappings that remember where they stand.
+# A parsed configuration file: scalars, lists and mappings with their places.
 
 
 ScalarValue = None | bool | int | float | str
 
-# The core schema of YAML 1.2, strict about leading zeros: `010` is ten there, eight in YAML 1.1
-# and most often an identifier, so that it stays text and is refused where a number is wanted.
+# The core schema of YAML 1.2, but strict about leading zeros: `010` is ten in YAML 1.2, eight in
+# YAML 1.1 and most often an identifier. So it stays text, and is refused instead of a number.
 CONSTANTS: dict[str, ScalarValue] = {"": None, "~": None}
 CONSTANTS |= dict.fromkeys(["null", "Null", "NULL"])
 CONSTANTS |= dict.fromkeys(["true", "True", "TRUE"], True)
@@ -301,7 +305,7 @@ INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*|0o[0-7]+|0x[0-9a-fA-F]+)", re.ASCII)
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
-# Python refuses to read longer integers in decimal, and nothing here is that large.
+# Python refuses to read very long decimal integers, and no number here is that large.
 LONGEST_NUMBER = 400
 
 
@@ -327,7 +331,7 @@ class Scalar:
     value: ScalarValue
     place: Place
     over: "Tree | None" = None
-    """What it has replaced."""
+    """The tree that this value has replaced."""
 
     def __str__(self) -> str:
         names = {bool: "a boolean", int: "an integer", float: "a number", str: "text"}
@@ -357,7 +361,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A mapping; its keys are text as written, whatever they look like."""
+    """A mapping; its keys are texts as written, even if they look like numbers."""
 
     entries: Mapping[str, Entry]
     place: Place
@@ -376,9 +380,10 @@ def is_null(tree: Tree) -> bool:
 
 
 def expand_shorthand(tree: Tree) -> Tree:
-    """Return a tree with text alone, such as `- ReLU`, expanded to the mapping it stands for.
+    """Return a text, such as `ReLU` in `- ReLU`, expanded to a mapping with this `name`.
 
     If the text has replaced a mapping, the result is that mapping with the text as its new name.
+    Other trees are returned as they are.
     """
     if not isinstance(tree, Scalar) or not isinstance(tree.value, str):
         return tree
@@ -401,10 +406,10 @@ NAMES = {
 def hint_form(hint: Any) -> tuple[str, Any]:
     """Return the form of a type hint, and its parts.
 
-    The form decides the parts: of a `component` the registry; of a section `chosen` by its name the
-    sections; of `arguments` their keys; of a `limited` value the hint and the check; of a `union`
-    the members; of a `choice` the values; of a `list` the hint of its items; of a `tuple` the hint
-    of each item; of a `section` the class; of a `plain` value the type.
+    The form decides the parts. `component`: the registry; `chosen`, a section by its name: the
+    registry of sections; `arguments`: their keys; `limited`: the hint and the check; `union`: the
+    members; `choice`: the values; `list`: the hint of the items; `tuple`: the hint of each item;
+    `section`: the class; `plain`: the type.
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -444,7 +449,7 @@ def describe_hint(hint: Any) -> str:
 
 
 def suggest_value(tree: "Tree", hint: Any) -> str:
-    """Return the right spelling of a value, if it is evident."""
+    """Return advice about the right spelling of a value; "" if it is not evident."""
     kind, parts = hint_form(hint)
     value = tree.value if isinstance(tree, Scalar) else None
     if kind == "section":
@@ -464,7 +469,7 @@ def suggest_value(tree: "Tree", hint: Any) -> str:
     if hint is str and value is not None:
         given = tree.place.source.partition("=")[2]
         given = given if plain_scalar(given) == value else json.dumps(value)
-        shell = f"""; write '"{given}"'"""  # which takes the outer quotes away
+        shell = f"""; write '"{given}"'"""  # the shell removes the outer quotes
         return shell if tree.place.rank == COMMANDED else "; put it in quotes"
     if not isinstance(value, str) or hint not in (int, float, bool):
         return ""
@@ -479,21 +484,21 @@ def suggest_value(tree: "Tree", hint: Any) -> str:
     return "; remove the quotes" if digits == value else f"; write {digits}"
 
 
-# The reader turns a tree of plain values into the frozen dataclasses that describe it.
+# The reader converts a tree of plain values to the frozen dataclasses that describe it.
 #
 # Only the type hint of a field decides which values are valid: `int`, `float | None`,
 # `tuple[str, ...]`, `Literal["line"]`, `Annotated[int, Range(low=1)]`, another section, or a
-# component with the registry that knows its arguments. The reader collects all mistakes.
+# component with the registry of its arguments. The reader collects all mistakes.
 
 
 Shared = Callable[[str, str], Collection[str]]
 INVALID = object()
-"""What stands for a value whose problem has been noted."""
+"""The result for a value whose problem has been noted."""
 INFINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 
 Alternatives = Mapping[str, Collection[str]]
-"""Keys of which a section needs exactly one, each with the keys that have a meaning beside it."""
+"""Keys of which a section needs exactly one, each with the other keys that it allows."""
 
 
 class Section:
@@ -523,15 +528,15 @@ def join_keys(keys: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Component:
-    """Something to build, by the name it has in PyTorch."""
+    """The description of an object to build, by its name in PyTorch."""
 
     name: str
     arguments: Mapping[str, Any]
-    """What it is built with: what was given, and every default but `None`."""
+    """The given arguments, and the defaults of the others except `None`."""
     path: str = field(default="", compare=False)
-    """Where the configuration has it."""
+    """Its dotted path in the configuration."""
     registry: Any = field(default=None, compare=False, repr=False)
-    """What builds it."""
+    """The registry that builds it."""
 
     def build(self, *inputs: Any, **inferred: Any) -> Any:
         """Return the object; the arguments are those of the registry's `build`."""
@@ -546,16 +551,16 @@ class Component:
 
 
 REQUIRED: Any = inspect.Parameter.empty
-"""The default of what must be given."""
+"""The default of a key that must be given."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a mapping: its type, its default and its sentence."""
+    """A key of a mapping: its type and its default."""
 
     hint: Any
     default: Any = REQUIRED
-    """What it is if it is left out."""
+    """The value if the key is left out."""
 
 
 def section_keys(section: type[Section]) -> Mapping[str, Key]:
@@ -627,7 +632,7 @@ def drop_keys(tree: Tree, keys: Collection[str], rank: int, lost: dict[str, Tree
 
 
 class NotKnownError(Exception):
-    """Raised inside a check that needs a value which is itself invalid."""
+    """The error inside a check that needs an invalid value."""
 
 
 def partial_section(
@@ -651,7 +656,7 @@ class Reader:
     """Reads trees by type hints. Its attributes collect the results, by the paths of values.
 
     Args:
-        homes: returns the paths at which a key may stand.
+        homes: returns the dotted paths that a key may have.
     """
 
     def __init__(self, homes: Callable[[str], Sequence[str]] = lambda key: ()) -> None:
@@ -659,13 +664,13 @@ class Reader:
         self._sections: Collection[str] = ()
         self.problems: list[Problem] = []
         self.notes: list[str] = []
-        """What the command line replaces beside what it names, a line each."""
+        """The other values that an override of the command line replaces, a line each."""
         self.places = Origins()
         self.components: dict[str, Component] = {}
         self.files: dict[str, Path] = {}
 
     def read(self, tree: Tree, hint: Any, path: str) -> Any:
-        """Return the value of `tree`, or `INVALID` after noting why there is none."""
+        """Return the value of `tree`, or `INVALID` after noting its problem."""
         self.places[path] = tree.place
         match hint_form(hint):
             case "component", registry:
@@ -700,7 +705,7 @@ class Reader:
 
         Args:
             tree: a mapping with a `name`.
-            shared: returns the keys that mean the same for two names; for twice one name, its keys.
+            shared: returns the keys that two names share; all its keys for the same name twice.
             path: the path of the mapping.
         """
         name: Tree | None = tree.entries["name"].value
@@ -721,7 +726,7 @@ class Reader:
         return pruned
 
     def _chosen(self, tree: Table, hint: type[Section], path: str) -> Table:
-        """Return a section with one of its alternatives: without the others and their keys."""
+        """Return a section with its alternative of the highest rank, without replaced keys."""
         about, keys, lost = hint.alternatives, section_keys(hint), dict[str, Tree]()
         given = {k: e for k, e in tree.entries.items() if k in about and not is_null(e.value)}
         if not given:
@@ -768,7 +773,7 @@ class Reader:
                 found.append(problems)
         if not found:
             return self._expected(tree, hint, path)
-        # Report the member with the fewest and innermost mistakes: it is most likely meant.
+        # Report the member with the fewest and innermost mistakes, which the user probably means.
         fewest = min(found, key=lambda p: (len(p), -max(len(one.path) for one in p)))
         self.problems += fewest
         return INVALID
@@ -797,8 +802,8 @@ class Reader:
     ) -> tuple[Table, str | None, bool]:
         """Return a mapping, the choice among `known` that its `tag` names, and whether it is valid.
 
-        For a misspelt choice, the likely one is returned, so that its keys are checked, too. What
-        is written for another experiment would not be right for the likely one.
+        For a misspelt choice, the likely one is returned, so that its keys are checked, too. A
+        misspelt override of `experiment` has none, as the file's keys belong to the replaced one.
         """
         right = tag in tree.entries
         key = next((key for key in tree.entries if closest(key, [tag], SURE)), None)
@@ -827,7 +832,7 @@ class Reader:
         if isinstance(tree, Scalar) and tree.value in choices:
             return tree.value
         if isinstance(tree, Scalar) and isinstance(tree.value, str):
-            # Of layers, losses and optimizers some are left out, and nothing else will do.
+            # Some of PyTorch's layers, losses and optimizers are missing, without a substitute.
             why = why_not("nn", tree.value) or why_not("optim", tree.value)
             why = why if path.endswith("name") else None
             meant = did_you_mean(tree.value, choices, advice)
@@ -853,8 +858,8 @@ class Reader:
             return self._expected(tree, hint, path)
         value = tree.value
         if hint is float and isinstance(value, str) and INFINITE.fullmatch(value):
-            value = float(value)  # a number to everybody but YAML
-        # A boolean is an integer to Python, which is never what a file means.
+            value = float(value)  # YAML itself spells them `.inf` and `.nan`
+        # A boolean is an integer for Python, but never means one in a file.
         if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
             if math.isnan(value) or abs(value) > 1e300:
                 return self.note(tree.place, path, f"must be a finite number, got {quoted(value)}")
@@ -869,7 +874,7 @@ class Reader:
     def _section(self, tree: Tree, hint: type[Section], path: str) -> Any:
         keys = section_keys(hint)
         if is_null(tree):
-            tree = Table({}, tree.place)  # all its lines are comments, say
+            tree = Table({}, tree.place)  # for example, if all lines in it are comments
         tree = expand_shorthand(tree) if "name" in hint.alternatives else tree
         if not isinstance(tree, Table):
             return self._expected(tree, hint, path)
