@@ -99,9 +99,6 @@ def build_model(
         reason: the reason for this shape, such as `there is 1 to predict`.
         rival: the loss for which one more number, or one less, is right.
         vocabulary: the number of different symbols, if the inputs are indices of symbols.
-
-    Raises:
-        ConfigError: if a layer cannot be built, or the output has another shape.
     """
     before: Any = example
     built: list[nn.Module] = []
@@ -213,7 +210,7 @@ def dry_run(
             return call(x)
     except REFUSALS as error:
         text, _, where = str(error).partition(WHERE)
-        users = where and relative_path(COMMANDS) not in where  # a line of theirs is told
+        users = where and relative_path(COMMANDS) not in where  # the error names their line
         message += (str(error) if users else text) or type(error).__name__
     finally:
         module.train()

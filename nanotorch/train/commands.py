@@ -34,7 +34,7 @@ from .config import (
     usage_error,
 )
 
-# How the commands take their options, and end.
+# The options and exit codes of the commands.
 
 
 class CommandError(Exception):
@@ -291,11 +291,7 @@ def install_command(package: str) -> str:
 
 
 def import_components(names: Sequence[str]) -> None:
-    """Import modules by name or by file; names are also looked up in the current directory.
-
-    Raises:
-        ConfigError: if a module cannot be imported.
-    """
+    """Import modules by name or by file; names are also looked up in the current directory."""
     for name in names:
         if name in imported:
             continue

@@ -149,9 +149,6 @@ class Components:
             component: its name and arguments.
             inputs: positional arguments before those of the configuration.
             inferred: arguments that follow from the input; each component uses those that it has.
-
-        Raises:
-            ConfigError: if the constructor refuses an argument.
         """
         known = self.followed(component.name)
         arguments = {**component.arguments}

@@ -106,7 +106,7 @@ def unreadable(path: str, file: Path, reason: Any, place: Place | None = None) -
 
 def check_readable(path: str, file: Path, place: Place | None = None) -> None:
     """Refuse a file that cannot be read."""
-    from nanotorch.serialization.files import open_file  # here: it takes a while to import
+    from nanotorch.serialization.files import open_file  # slow to import
 
     try:
         open_file(file).close()

@@ -315,12 +315,7 @@ def block_of_numbers(lines: Sequence[str], delimiter: str, columns: Sequence[int
 def read_with_places(
     path: Path, delimiter: str, header: bool, configured: bool
 ) -> tuple[list[str], list[Row]]:
-    """Return the names of the columns and the rows of a table.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ConfigError: for a mistake; names its place.
-    """
+    """Return the names of the columns and the rows of a table; errors name their places."""
     source, rows = shown_path(path), list[Row]()
 
     def error(message: str, line: int = 1, text: str = "", position: int = 0) -> Exception:

@@ -134,9 +134,6 @@ class Preprocessing:
         Args:
             table: the table; it may have further columns.
             trained: the run that was trained on these columns, for the message if one is missing.
-
-        Raises:
-            ConfigError: if a column is missing or a cell is wrong.
         """
         missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
@@ -610,9 +607,6 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         data: the section `data` of the configuration.
         targets: the kind of the targets.
         generator: the source of all random numbers.
-
-    Raises:
-        ConfigError: if the samples cannot be read or divided, or do not fit float32.
     """
     reader = SampleReader(data, targets)
     x, y, preprocessing = reader.read(generator)
@@ -700,9 +694,6 @@ def load_text(data: TextData) -> Dataset:
     """Return the samples of a text: `context` characters, and their successors as targets.
 
     The parts are consecutive pieces of the text, without overlap.
-
-    Raises:
-        ConfigError: if the file cannot be read, or a part is too short or makes too many samples.
     """
     try:
         text = decode_text(read_limited(data.file, LARGEST_TEXT), shown_path(data.file))

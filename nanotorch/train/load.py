@@ -95,7 +95,7 @@ def read_config_text(path: Path, source: str) -> str:
     if not source:
         raise usage_error("", "the file has no name")
     try:
-        from nanotorch.serialization.files import read_limited  # here: it takes a while to import
+        from nanotorch.serialization.files import read_limited  # slow to import
 
         return decode_text(read_limited(path, LARGEST_FILE), source)
     except OSError as error:

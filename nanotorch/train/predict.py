@@ -60,9 +60,6 @@ class Trained:
         """Return the features in a file, shape (samples, features), and the targets if it has any.
 
         A missing target is NaN.
-
-        Raises:
-            ConfigError: if the file cannot be read, or does not fit the model.
         """
         preprocessing, place = self.dataset.preprocessing, Place(source=str(path))
         try:

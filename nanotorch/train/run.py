@@ -120,11 +120,7 @@ class Record:
 
 
 def read_record(directory: Path) -> dict[str, Any]:
-    """Return the contents of a run's `run.json`.
-
-    Raises:
-        CheckpointError: if the file is missing or damaged.
-    """
+    """Return the contents of a run's `run.json`."""
     values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
@@ -245,11 +241,7 @@ class RunResult:
 
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
-    """Return the experiment of a configuration; writes no files.
-
-    Raises:
-        ConfigError: if the configuration does not fit its data.
-    """
+    """Return the experiment of a configuration; writes no files."""
     with loaded.origins.told():
         if isinstance(loaded.config, MinimizationConfig):
             return Minimization(loaded.config)
@@ -641,9 +633,6 @@ def continue_run(
         chosen: the checkpoint; None for the newest sound one.
         changed: whether the configuration has changed.
         command: the command line, for the record.
-
-    Raises:
-        CheckpointError: if the run cannot be resumed.
     """
     directory, experiment, values = run.directory, run.experiment, run.record.values
     steps, status = values.get("steps", 0), values["status"]
@@ -731,9 +720,6 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
     Args:
         target: a run's directory or one of its checkpoints; `latest`; a directory of runs, or its
             name in `runs`, for the newest of them.
-
-    Raises:
-        CheckpointError: if there is no such run.
     """
     path = Path(target)
     try:
@@ -774,9 +760,6 @@ def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], sour
     """Let an experiment continue from the `state` in a checkpoint.
 
     Loaders and optimizers use their state only when they continue, so a step is tried first.
-
-    Raises:
-        CheckpointError: if the state does not fit the configuration.
     """
     try:
         experiment.load_training_state(copy.deepcopy(state))

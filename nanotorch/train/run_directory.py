@@ -175,9 +175,6 @@ def read_json(path: Path, hint: Any) -> Any:
     Args:
         path: the file.
         hint: the type hint of the value, as in `find_mismatch`.
-
-    Raises:
-        CheckpointError: if the file cannot be read, or its value does not fit.
     """
     try:
         value = json.loads(read_limited(path, LARGEST_JSON))
@@ -270,7 +267,7 @@ def finite_values(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions on which a run's numbers may depend."""
-    from importlib import metadata  # it takes long to import
+    from importlib import metadata  # slow to import
 
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in ("numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm"):

@@ -104,7 +104,7 @@ class Train(Declared):
     time_limit: Above | None = None
     """Seconds after which the training pauses; a resumed run counts them anew."""
     overfit_batches: Positive | None = None
-    """Number of first batches to train on, always in the same order: the loss should reach 0."""
+    """Number of batches to train on, always the same ones in the same order, to reach loss 0."""
     fast_dev_run: bool = False
     """Whether to take only two steps, do everything else that a run does, and keep nothing."""
     compile: bool = True
@@ -125,7 +125,7 @@ class Checkpoint(Declared):
     monitor: str = "validation/loss"
     """The measured value that decides which weights are best."""
     mode: Literal["min", "max"] | None = None
-    """Whether a lower or a higher value is better; the value's name decides if left out."""
+    """Whether lower (`min`) or higher values (`max`) are better; if left out, the name decides."""
 
 
 class EarlyStopping(Declared):
@@ -134,7 +134,7 @@ class EarlyStopping(Declared):
     monitor: str = "validation/loss"
     """The measured value that should improve."""
     mode: Literal["min", "max"] | None = None
-    """Whether a lower or a higher value is better; the value's name decides if left out."""
+    """Whether lower (`min`) or higher values (`max`) are better; if left out, the name decides."""
     patience: Positive = 10
     """Number of measurements in a row without improvement that end the training."""
     min_delta: NotNegative = 0.0
@@ -160,7 +160,7 @@ class Log(Declared):
     name: str | None = None
     """The directory of this experiment's runs; the configuration file's name if left out."""
     timed: bool = True
-    """Whether each run gets a subdirectory named by the time; if not, `name` is the run's own."""
+    """Whether each run gets a subdirectory named by the time; if not, it uses `name` itself."""
     every: Positive = 10
     """Steps between two records of the training loss."""
     tensorboard: bool = True
@@ -193,11 +193,11 @@ class Split(Declared):
     """The fraction of the samples in each part; they add up to 1."""
 
     train: Annotated[float, Range(above=0, high=1)] = 0.7
-    """The part that the weights are fitted to."""
+    """The fraction for fitting the weights."""
     validation: Fraction = 0.15
-    """The part that is measured during training."""
+    """The fraction for measurements during training."""
     test: Fraction = 0.15
-    """The part that is measured once, at the end."""
+    """The fraction for the single measurement at the end."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         total = self.train + self.validation + self.test
@@ -207,12 +207,12 @@ class Split(Declared):
 
 
 class PartFiles(Declared):
-    """Files of parts, in the same form as the main file; each replaces a fraction of that."""
+    """Separate files for parts, in the form of the main file; each replaces a fraction of that."""
 
     validation: Path | None = None
-    """The part that is measured during training."""
+    """The samples that are measured during training."""
     test: Path | None = None
-    """The part that is measured once, at the end."""
+    """The samples that are measured once, at the end."""
 
 
 class Npy(Declared):
@@ -349,7 +349,7 @@ class Data(Declared):
     split: Split = field(default_factory=Split)
     """How the samples are divided: at random, but in the same way for the same seed."""
     parts: PartFiles | None = None
-    """Files of parts; the fractions of these parts in `split` are ignored."""
+    """Separate files for parts; the fractions of these parts in `split` are ignored."""
     stratify: bool = False
     """Whether each part has the classes in the proportions of all samples."""
     standardize: bool | Literal["together"] = True
@@ -360,7 +360,7 @@ class Data(Declared):
     Losses, metrics, plots and predictions keep the target's units; `beta` and `delta` of a loss
     count standard deviations."""
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
-    """The weight of a sample of each class in the loss; `balanced` gives all classes the same."""
+    """The weight of a sample of each class in the loss; `balanced` gives equal total weights."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         yield from super().problems()
@@ -419,7 +419,7 @@ class Model(Declared):
     layers: tuple[Layer, ...]
     """Layers by PyTorch's names, with their arguments; the number of inputs is inferred."""
     freeze: tuple[str, ...] = ()
-    """Names of parameters that are not trained, such as `0.*`; `*` matches anything."""
+    """Names of parameters that are not trained, such as `0.*`; `*` matches any text."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if not self.layers:
