@@ -764,10 +764,14 @@ def mean_of_neighbours(input: Array, size: int, before: int) -> Array:
     """The mean over ``size`` channels, ``before`` of them before it, for each channel of
     (N, C, ...); missing channels at the ends count as 0.
     """
+    if input.dtype != np.int64:
+        check_kind("avg_pool2d" if input.ndim == 3 else "avg_pool3d_out_frame", input)
     n, count, *rest = input.shape
     around = np.zeros((n, count + size - 1, *rest), input.dtype)
-    np.divide(input, input.dtype.type(size), out=around[:, before : before + count])
+    whole = input.dtype == np.int64  # divided at the end, without a rest, as PyTorch's pooling does
+    divisor = input.dtype.type(1 if whole else size)
+    np.divide(input, divisor, out=around[:, before : before + count], casting="unsafe")
     out = np.zeros_like(input)
     for k in range(size):
         out += around[:, k : k + count]
-    return out
+    return out // size if whole else out

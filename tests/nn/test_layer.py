@@ -45,3 +45,16 @@ def test_a_notebook_shows_a_table_of_modules_and_parameters() -> None:
         ["inner.1", "Hardtanh(min_val=0.1, max_val=20)", "", ""],
         ["all", "", "", "7"],
     ]
+
+
+def test_means_of_neighbouring_channels_of_integers_are_whole_as_in_pytorch() -> None:
+    x = torch.arange(24).reshape(2, 4, 3)
+    out = nn.functional.local_response_norm(x, 2, 1.0, 1.0, 0.0)
+    assert out.dtype == torch.float32
+    assert out[1, 1].tolist() == pytest.approx([15 / 184, 16 / 212, 17 / 242])
+    for dtype in (torch.int32, torch.bool):
+        with pytest.raises(NotImplementedError, match="avg_pool2d"):
+            nn.functional.local_response_norm(x.to(dtype), 2)
+    for size in (0, -2):
+        with pytest.raises(RuntimeError, match="size must be greater than zero"):
+            nn.functional.local_response_norm(x.float(), size)

@@ -898,5 +898,6 @@ def local_response_norm(
     )
     if not input.numel():
         return input
+    require(size > 0, "local_response_norm(): size must be greater than zero, got {}", size)
     squares = fused.mean_of_neighbours(input.mul(input), size, size // 2)
     return input / squares.mul(alpha).add(k).pow(beta)
