@@ -1,4 +1,4 @@
-"""Modules: layers, containers and losses, and the functions and initializers behind them."""
+"""Modules: layers, containers and losses; their functions and initializers."""
 
 from collections import defaultdict as _defaultdict
 from re import sub as _sub
@@ -14,8 +14,8 @@ from nanotorch.nn.module import Module as Module
 from nanotorch.nn.parameter import Buffer as Buffer
 from nanotorch.nn.parameter import Parameter as Parameter
 
-# What stands in which file of `torch.nn.modules`, by the module here where it is at home; `#d`
-# stands for 1d, 2d and 3d.
+# The names in each file of `torch.nn.modules`, by the module here that defines them; `#d` means 1d,
+# 2d and 3d.
 _FILES = {
     "activation": {
         "activation": (
@@ -74,7 +74,7 @@ _FILES = {
         "module": "consume_prefix_in_state_dict_if_present",
     },
 }
-_LAZY = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm", "Linear")  # have such forms, too
+_LAZY = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm", "Linear")  # layers with a lazy form
 _NO_LAYERS = ("LazyModuleMixin", "NonDynamicallyQuantizableLinear")
 _DIMS = (r"(\w+)#d", r"\g<1>1d \g<1>2d \g<1>3d")
 # The names of all layers, by the module that defines them.
@@ -90,7 +90,7 @@ for _file, _homes in _FILES.items():
         for _name in _names.split():
             if _name[0].isupper() and _name not in _NO_LAYERS:
                 _LAYERS[_origin] += f" {_name}"
-# What whole objects in files name by the modules where it was before.
+# Former modules of some names: files that hold whole objects refer to them.
 for _file, _home, _names in (
     ("synchronized", "parallel", "SyncBatchNorm"),
     ("functional.linear", "functional", "embedding embedding_bag one_hot"),
@@ -111,8 +111,8 @@ if _TYPE_CHECKING:
     from nanotorch.nn.recurrent import *
     from nanotorch.nn.spatial import *
     from nanotorch.nn.transformer import *
-else:  # the layers are imported when they are used
+else:  # a layer is imported on its first use
     modules.__getattr__, modules.__dir__ = _on_demand(modules.__name__, _LAYERS)
-    attention = _stand_in("nanotorch.nn.attention", {})  # a module of PyTorch's
+    attention = _stand_in("nanotorch.nn.attention", {})  # a module of PyTorch
     __getattr__, __dir__ = _on_demand("nanotorch.nn", {"nanotorch.nn": "parallel", **_LAYERS})
     __all__ = [_name for _name in __dir__() if not _name.startswith("_")]

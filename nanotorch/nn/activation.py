@@ -1,4 +1,4 @@
-"""Activations as modules; see the functions of the same names in `nn.functional`."""
+"""Activations as modules; `nn.functional` has functions of the same names."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class LeakyReLU(Layer, function=F.leaky_relu, shown="negative_slope inplace"):
     """``x`` where positive, ``negative_slope * x`` elsewhere.
 
     Args:
-        negative_slope: Default: 0.01.
+        negative_slope: the slope of the negative part. Default: 0.01.
         inplace: write into the input. Default: False.
     """
 
@@ -58,7 +58,7 @@ class ELU(Layer, function=F.elu, shown="alpha inplace"):
     """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
 
     Args:
-        alpha: Default: 1.
+        alpha: minus the limit at negative infinity. Default: 1.
         inplace: write into the input. Default: False.
     """
 
@@ -110,18 +110,18 @@ class GLU(Layer, function=F.glu, shown="dim"):
     """The first half along a dimension times the sigmoid of the second half.
 
     Args:
-        dim: which. Default: the last.
+        dim: the dimension, of even size. Default: the last.
     """
 
     dim: int = -1
 
 
 class Softplus(Layer, function=F.softplus, shown="beta threshold"):
-    """``log(1 + exp(beta * x)) / beta``; ``x`` where ``beta * x > threshold``.
+    """``log(1 + exp(beta * x)) / beta`` or, where ``beta * x > threshold``, ``x``.
 
     Args:
-        beta: Default: 1.
-        threshold: Default: 20.
+        beta: the sharpness of the bend. Default: 1.
+        threshold: where the identity begins. Default: 20.
     """
 
     beta: float = 1.0
@@ -129,7 +129,7 @@ class Softplus(Layer, function=F.softplus, shown="beta threshold"):
 
 
 class Hardsigmoid(Layer, function=F.hardsigmoid):
-    """``x + 3`` held between 0 and 6, divided by 6.
+    """``x + 3`` clamped to [0, 6], divided by 6.
 
     Args:
         inplace: write into the input. Default: False.
@@ -151,15 +151,15 @@ class Hardswish(Layer, function=F.hardswish):
 class Hardtanh(
     Layer, function=F.hardtanh, gives="min_val max_val inplace", shown="min_val max_val inplace"
 ):
-    """``x`` held between ``min_val`` and ``max_val``.
+    """``x`` clamped to [``min_val``, ``max_val``].
 
     Args:
-        min_val, max_val: Default: -1 and 1.
+        min_val, max_val: the limits. Default: -1 and 1.
         inplace: write into the input. Default: False.
         min_value, max_value: the former names of the limits.
 
     Raises:
-        AssertionError: if ``min_val`` is not less than ``max_val``.
+        AssertionError: unless ``min_val`` is less than ``max_val``.
 
     Warns:
         FutureWarning: for the former names.
@@ -182,7 +182,7 @@ class Hardtanh(
 
 
 class ReLU6(Hardtanh, shown="inplace"):
-    """``x`` held between 0 and 6.
+    """``x`` clamped to [0, 6].
 
     Args:
         inplace: write into the input. Default: False.
@@ -196,7 +196,7 @@ class _Along(Layer, OwnNames, shown="dim"):
     """An activation along a dimension.
 
     Args:
-        dim: which. Default: None, for which PyTorch picks one and warns.
+        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
     """
 
     _own_names = ("__init__",)
@@ -211,7 +211,7 @@ class Softmax(_Along, function=F.softmax):
     """``exp(x)`` divided by its sum along ``dim``: positive, with sum 1.
 
     Args:
-        dim: which. Default: None, for which PyTorch picks one and warns.
+        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
     """
 
 
@@ -219,7 +219,7 @@ class Softmin(_Along, function=F.softmin):
     """`Softmax` of ``-x``.
 
     Args:
-        dim: which. Default: None, for which PyTorch picks one and warns.
+        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
     """
 
 
@@ -227,7 +227,7 @@ class LogSoftmax(_Along, function=F.log_softmax):
     """The logarithm of `Softmax`, exact for inputs of any size.
 
     Args:
-        dim: which. Default: None, for which PyTorch picks one and warns.
+        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
     """
 
 
@@ -235,16 +235,16 @@ class PReLU(Layer, function=F.prelu, gives="weight", shown="num_parameters"):
     """``x`` where positive, ``weight * x`` elsewhere; the weight is learned.
 
     Args:
-        num_parameters: 1, or the number C of channels for a weight each. Default: 1.
-        init: the first value of the weight. Default: 0.25.
-        device: accepted for PyTorch's sake.
-        dtype: of the weight. Default: the default dtype.
+        num_parameters: 1, or C for one weight per channel. Default: 1.
+        init: the initial value of the weight. Default: 0.25.
+        device: accepted for compatibility.
+        dtype: the dtype of the weight. Default: the default dtype.
 
     Shape:
         Input and output (N, C, ...).
 
     Attributes:
-        weight: (num_parameters,).
+        weight: the slope, (num_parameters,).
 
     Reference:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equation 1.
@@ -260,5 +260,5 @@ class PReLU(Layer, function=F.prelu, gives="weight", shown="num_parameters"):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Give every weight its first value."""
+        """Set every weight to ``init``."""
         constant_(self.weight, self.init)

@@ -1,4 +1,4 @@
-"""Modules that hold modules or parameters, or change only the shape."""
+"""Containers of modules and of parameters, and layers that change only the shape."""
 
 import operator
 from collections import OrderedDict
@@ -22,26 +22,26 @@ __all__ = (
 
 
 def position_of(idx: Any, count: int) -> int:
-    """A position from the start."""
+    """The position ``idx``, counted from the start."""
     position = operator.index(idx)
     require(-count <= position < count, "index {} is out of range", position, error=IndexError)
     return position % count
 
 
 def check_iterable(function: str, wanted: str, given: Any) -> None:
-    """Refuse what has no elements, or is a tensor, which nobody means."""
+    """Refuse an argument that is not iterable, or is a tensor: an iterable only by accident."""
     told = "{} should be called with {}, but got {}"
     holds = isinstance(given, Iterable) and not isinstance(given, Tensor)
     require(holds, told, function, wanted, type(given).__name__, error=TypeError)
 
 
 class _Numbered(OwnNames, Module):
-    """What `Sequential` and `ModuleList` share: modules under the names "0", "1", ..."""
+    """The base of `Sequential` and `ModuleList`: modules with the names "0", "1", ..."""
 
     _own_names = ("pop",)
 
     def __getitem__(self, idx: Any) -> Any:
-        """The module at a position, or the modules of a slice in a new container."""
+        """The module at position ``idx``, or a new container with the modules of a slice."""
         if not isinstance(idx, slice):
             return self._modules[self._name_at(idx)]
         part, kind = OrderedDict(list(self._modules.items())[idx]), type(self)
@@ -76,17 +76,17 @@ class _Numbered(OwnNames, Module):
         return self
 
     def pop(self, key: Any) -> Any:
-        """Remove and return the module at a position, or those of a slice."""
+        """Remove and return the module at position ``key``, or the modules of a slice."""
         removed = self[key]
         del self[key]
         return removed
 
 
 class Sequential(_Numbered):
-    """Modules in a row, each applied to the result of the one before.
+    """A chain of modules; the output of each is the input of the next.
 
     Args:
-        args: modules, which are named "0", "1", ...; or one `OrderedDict` of modules by name.
+        args: modules, which get the names "0", "1", ...; or one `OrderedDict` of modules by name.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -98,17 +98,17 @@ class Sequential(_Numbered):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Tensor:
-        """Pass ``input`` through all modules in turn."""
+        """Pass ``input`` through all modules in order."""
         for module in self._modules.values():
             input = module(input)
         return input
 
     def insert(self, index: int, module: Module) -> Self:
-        """Add a module before a position; returns the container.
+        """Insert ``module`` before position ``index``; returns the container.
 
         Raises:
-            AssertionError: if ``module`` is no module.
-            IndexError: if ``index`` is beyond the ends.
+            AssertionError: if ``module`` is not a module.
+            IndexError: if ``index`` is out of range.
         """
         known = isinstance(module, Module)
         require(known, "module should be of type: {}", Module, error=AssertionError)
@@ -153,7 +153,7 @@ class ModuleList(_Numbered):
     """A list of modules, all registered; it has no `forward` of its own.
 
     Args:
-        modules: modules to begin with. Default: none.
+        modules: the first modules. Default: none.
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -162,7 +162,7 @@ class ModuleList(_Numbered):
             self.extend(modules)
 
     def insert(self, index: int, module: Module) -> None:
-        """Add a module before a position."""
+        """Insert ``module`` before position ``index``."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -171,7 +171,7 @@ class ModuleList(_Numbered):
         """Add modules at the end; returns the list.
 
         Raises:
-            TypeError: if ``modules`` is not iterable.
+            TypeError: if ``modules`` is a tensor or not iterable.
         """
         check_iterable("ModuleList.extend", "an iterable", modules)
         for module in list(modules):
@@ -185,7 +185,7 @@ class ModuleList(_Numbered):
         return ModuleList([*self, *other])
 
     def __repr__(self) -> str:
-        """Neighbours that look the same stand on one line: `(0-2): 3 x ReLU()`."""
+        """Neighbours with the same text share one line: `(0-2): 3 x ReLU()`."""
         lines = []
         for text, run in groupby(enumerate(map(repr, self)), itemgetter(1)):
             (first, _), *others = run
@@ -201,7 +201,7 @@ class ModuleDict(Module):
     """A dict of modules by name, all registered; it has no `forward` of its own.
 
     Args:
-        modules: a mapping, or pairs of name and module, to begin with. Default: none.
+        modules: the first modules: a mapping, or pairs of name and module. Default: none.
     """
 
     def __init__(self, modules: Any = None) -> None:
@@ -244,14 +244,14 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Remove and return a module."""
+        """Remove and return the module ``key``."""
         return self._modules.pop(key)
 
     def update(self, modules: Any) -> None:
         """Add the modules of a mapping, or of pairs of name and module.
 
         Raises:
-            TypeError: if ``modules`` or one of its entries is not iterable.
+            TypeError: if ``modules`` or an entry is not iterable.
             ValueError: if an entry is not a pair.
         """
         if isinstance(modules, Iterable) and isinstance(modules, (Mapping, ModuleDict)):
@@ -261,7 +261,7 @@ class ModuleDict(Module):
 
 
 def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
-    """The entries of the argument of a container's `update`, checked."""
+    """The pairs in the argument of `update`, checked; ``name`` is the container's class."""
     check_iterable(f"{name}.update", "key/value pairs", entries)
     for position, pair in enumerate(entries):
         where = f"{name} update sequence element #{position}"
@@ -275,14 +275,14 @@ def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def as_parameter(value: Any) -> Any:
-    """A tensor as a parameter; anything else as it is."""
+    """A tensor as a parameter; any other value unchanged."""
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return Parameter(value)
     return value
 
 
 def describe_entry(name: Any, value: Any, kind: str) -> str:
-    """The line of an entry in `repr`."""
+    """The line of `repr` about one entry."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     label = "Parameter" if isinstance(value, Parameter) else "Tensor"
@@ -291,12 +291,12 @@ def describe_entry(name: Any, value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters, all registered; other values are held too.
+    """A list of parameters, all registered; it also holds other values.
 
-    Tensors become parameters when they are added.
+    An added tensor becomes a parameter.
 
     Args:
-        values: what to begin with. Default: nothing.
+        values: the first values. Default: none.
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -309,7 +309,7 @@ class ParameterList(Module):
         return str(position_of(idx, len(self)))
 
     def __getitem__(self, idx: Any) -> Any:
-        """The value at a position, or the values of a slice in a new list."""
+        """The value at position ``idx``, or a new list with the values of a slice."""
         if isinstance(idx, slice):
             return type(self)([self[i] for i in range(*idx.indices(len(self)))])
         return getattr(self, self._name_at(idx))
@@ -352,12 +352,12 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters by name, all registered; other values are held too.
+    """A dict of parameters by name, all registered; it also holds other values.
 
-    Tensors become parameters when they are added.
+    An added tensor becomes a parameter.
 
     Args:
-        parameters: a mapping, or pairs of name and value, to begin with. Default: nothing.
+        parameters: the first entries: a mapping, or pairs of name and value. Default: none.
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -414,19 +414,23 @@ class ParameterDict(Module):
         return self[key] if key in self else default  # noqa: SIM401 - this is what `get` is
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of ``key``, which is set to ``default`` if there is none."""
+        """The value of ``key``; first sets it to ``default`` if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove and return a value."""
+        """Remove and return the value of ``key``."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove and return the name and value that came last."""
+        """Remove and return the last name and value.
+
+        Raises:
+            KeyError: if the dict is empty.
+        """
         require(self._keys, "popitem(): dictionary is empty", error=KeyError)
         key = next(reversed(self._keys))
         return key, self.pop(key)
@@ -439,7 +443,7 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add the entries of a mapping, or of pairs of name and value.
 
-        A plain mapping is taken in the order of its sorted names, as PyTorch does.
+        The entries of a plain mapping are sorted by name, as in PyTorch.
 
         Raises:
             TypeError: if ``parameters`` or one of its entries is not iterable.
@@ -483,29 +487,29 @@ def _string(key: Any) -> str:
 
 
 class Flatten(Layer, shown="start_dim end_dim"):
-    """Puts a range of dimensions together.
+    """Merges a range of dimensions into one.
 
     Args:
-        start_dim, end_dim: the first and the last of them. Default: 1 and -1, so that samples stay.
+        start_dim, end_dim: the first and the last of them. Default: 1 and -1, all but the batch.
     """
 
     start_dim: int = 1
     end_dim: int = -1
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with these dimensions as one."""
+        """The input with these dimensions merged."""
         return input.flatten(self.start_dim, self.end_dim)
 
 
 class Unflatten(Layer, shown="dim unflattened_size"):
-    """Takes a dimension apart.
+    """Splits a dimension into several.
 
     Args:
-        dim: which.
+        dim: the dimension.
         unflattened_size: the sizes of the new dimensions; one may be -1.
 
     Raises:
-        TypeError: for sizes that are no tuple or list of integers, or a ``dim`` that is none.
+        TypeError: unless ``dim`` is an int and ``unflattened_size`` a tuple or list of ints.
     """
 
     dim: int
@@ -518,5 +522,5 @@ class Unflatten(Layer, shown="dim unflattened_size"):
         require(fits and isinstance(self.dim, int), told, self.dim, sizes, error=TypeError)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with the new dimensions in place of the one."""
+        """The input with ``dim`` split."""
         return input.unflatten(self.dim, self.unflattened_size)

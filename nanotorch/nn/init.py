@@ -1,4 +1,4 @@
-"""Values for new parameters, written in place."""
+"""Initial values of parameters, written in place."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ GAINS: dict[str, float] = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much to scale weights so that a nonlinearity keeps the variance of its input.
+    """The scale of weights at which the variance survives a nonlinearity.
 
     Args:
         nonlinearity: "linear", "conv1d" and the like, "sigmoid": 1; "tanh": 5/3; "relu": √2;
@@ -31,7 +31,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         param: the negative slope of "leaky_relu". Default: 0.01.
 
     Raises:
-        ValueError: for another name, or a slope that is no number.
+        ValueError: for another name, or a slope that is not a number.
     """
     if nonlinearity in GAINS:
         return GAINS[nonlinearity]
@@ -48,7 +48,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform numbers in [a, b); returns the tensor."""
+    """Fill ``tensor`` with uniform numbers in [a, b); returns it."""
     with no_grad():
         tensor.uniform_(a, b, generator=generator)
     return tensor
@@ -57,7 +57,7 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Normal numbers of the given mean and standard deviation; returns the tensor."""
+    """Fill ``tensor`` with normal numbers of this mean and standard deviation; returns it."""
     with no_grad():
         tensor.normal_(mean, std, generator=generator)
     return tensor
@@ -67,7 +67,7 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Normal numbers, drawn again until they are in [a, b]; returns the tensor.
+    """Fill ``tensor`` with normal numbers, redrawn until they are in [a, b]; returns it.
 
     Raises:
         RuntimeError: if ``a`` is greater than ``b``.
@@ -107,27 +107,27 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """The value ``val`` everywhere; returns the tensor."""
+    """Fill ``tensor`` with ``val``; returns it."""
     with no_grad():
         tensor.fill_(val)
     return tensor
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones; returns the tensor."""
+    """Fill ``tensor`` with ones; returns it."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros; returns the tensor."""
+    """Fill ``tensor`` with zeros; returns it."""
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Ones on the diagonal of a matrix and zeros elsewhere; returns the tensor.
+    """Fill a matrix with ones on its diagonal and zeros elsewhere; returns it.
 
     Raises:
-        ValueError: if it is no matrix.
+        ValueError: unless ``tensor`` has two dimensions.
     """
     require_value(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
@@ -139,10 +139,10 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output of a layer with this weight has, and the other way round.
+    """The number of inputs per output, and of outputs per input, of a layer with this weight.
 
     Shape:
-        ``tensor`` (outputs, inputs, ...); what follows is the receptive field.
+        ``tensor`` (outputs, inputs, *receptive field).
 
     Raises:
         ValueError: for fewer than two dimensions.
@@ -156,7 +156,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform numbers in [-a, a) with ``a = gain * √(6 / (fan_in + fan_out))``.
+    """Fill ``tensor`` with uniform numbers in [-a, a); returns it.
+
+    Here ``a = gain * √(6 / (fan_in + fan_out))``.
 
     Raises:
         ValueError: for fewer than two dimensions.
@@ -170,9 +172,9 @@ def xavier_uniform_(
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of standard deviation ``gain * √(2 / (fan_in + fan_out))``.
+    """Fill ``tensor`` with normal numbers; returns it.
 
-    Raises, Reference: see `xavier_uniform_`.
+    The standard deviation is ``gain * √(2 / (fan_in + fan_out))``; see also `xavier_uniform_`.
     """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return normal_(tensor, 0.0, std, generator)
@@ -182,19 +184,20 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Uniform numbers in [-c, c) with ``c = gain * √(3 / fan)``.
+    """Fill ``tensor`` with uniform numbers in [-c, c), ``c = gain * √(3 / fan)``; returns it.
 
     Args:
         a: the negative slope of "leaky_relu". Default: 0.
-        mode: "fan_in" keeps the variance of what goes forward, "fan_out" that of the gradients.
-        nonlinearity: see `calculate_gain`.
-        generator: to draw from. Default: the default generator.
+        mode: "fan_in" keeps the variance of activations, "fan_out" that of gradients. Default:
+            "fan_in".
+        nonlinearity: see `calculate_gain`. Default: "leaky_relu".
+        generator: the random generator. Default: the default generator.
 
     Raises:
         ValueError: for fewer than two dimensions, another mode or nonlinearity.
 
     Warns:
-        UserWarning: if there are no elements.
+        UserWarning: if ``tensor`` has no elements.
 
     Reference:
         He et al., Delving Deep into Rectifiers, ICCV 2015, equations 10 and 14.
@@ -210,13 +213,16 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Normal numbers of standard deviation ``gain / √fan``; arguments as `kaiming_uniform_`."""
+    """Fill ``tensor`` with normal numbers of standard deviation ``gain / √fan``; returns it.
+
+    The arguments are those of `kaiming_uniform_`.
+    """
     std = kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """The standard deviation ``gain / √fan``; None, with a warning, if there are no elements."""
+    """The standard deviation ``gain / √fan``; None, with a warning, for an empty tensor."""
     if not tensor.numel():
         warn("Initializing zero-element tensors is a no-op")
         return None
@@ -227,9 +233,10 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A matrix with orthonormal rows or columns, whichever are fewer, times ``gain``.
+    """Fill ``tensor`` with ``gain`` times a random matrix of orthonormal rows or columns.
 
-    Dimensions after the second are counted to the columns.
+    Returns the tensor. The rows are orthonormal if there are at most as many as columns, else the
+    columns. Dimensions after the second count as columns.
 
     Raises:
         ValueError: for fewer than two dimensions.
@@ -237,7 +244,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     Reference:
         Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning in deep
         linear neural networks, ICLR 2014; Mezzadri, How to generate random matrices from the
-        classical compact groups, 2006 (the signs, which make it uniform).
+        classical compact groups, 2006 (the signs, which make the distribution uniform).
     """
     require_value(tensor.ndim >= 2, "Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
@@ -257,7 +264,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def deprecated_alias(name: str) -> Any:
-    """A function under its former name, which warns."""
+    """The initializer ``name_`` under its former name ``name``, which warns."""
     present = f"{name}_"
     function = globals()[present]
 
@@ -275,5 +282,5 @@ xavier_uniform, xavier_normal = map(deprecated_alias, ("xavier_uniform", "xavier
 kaiming_uniform, kaiming_normal = map(deprecated_alias, ("kaiming_uniform", "kaiming_normal"))
 orthogonal = deprecated_alias("orthogonal")
 
-if not TYPE_CHECKING:  # errors about other names tell why
+if not TYPE_CHECKING:  # errors about missing names give a reason
     __getattr__, __dir__ = on_demand(__name__)

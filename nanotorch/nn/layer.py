@@ -1,4 +1,4 @@
-"""Bases of layers: layers that are a function with options; methods by layer; tuples of sizes."""
+"""Bases of layers: `Layer`, a function with options; `OwnNames`; and tuples of sizes."""
 
 import inspect
 import linecache
@@ -36,9 +36,9 @@ class Layer(Module):
     Args:
         function: the function that `forward` calls.
         takes: the names of the arguments of `forward`.
-        gives: the names of the attributes that the function gets; default: all options.
-        shown: the options that `repr` shows. An option after a colon appears without its name. A
-            set ``inplace`` appears, an unset one does not. ``bias`` appears as True or False.
+        gives: the names of the attributes that the function gets. Default: all options.
+        shown: the options that `repr` shows. An option after a colon appears without its name.
+            ``inplace`` appears only if set, ``bias`` as True or False.
         kw_only: whether the options are keyword-only.
     """
 
@@ -66,7 +66,7 @@ class Layer(Module):
         own = {n: kind for n, kind in inspect.get_annotations(cls).items() if n[0] != "_"}
         for name in [name for name in own if name in vars(cls)]:
             cls._defaults = {**cls._defaults, name: vars(cls)[name]}
-            delattr(cls, name)  # it is an attribute of the layer, not of the class
+            delattr(cls, name)  # an attribute of the layer, not of the class
         options = cls._options = {**cls._options, **own} if own else cls._options
         if own or gives:
             cls._given = gives.split() or [name for name in options if name not in FORMER]
@@ -116,7 +116,7 @@ class Layer(Module):
         given = [*takes]
         for name in gives:
             value = f"self.{name}"
-            if cls._options.get(name) == Tensor | None:  # fast: `self.weight` would look there last
+            if cls._options.get(name) == Tensor | None:  # fast: `self.weight` looks there last
                 value = f"own[{name!r}] if {name!r} in (own := self._buffers) else {value}"
             given.append(value if in_order else f"{name}={value}")
         bare = function.__module__.startswith(OPERATIONS) and takes[0] == "input"
@@ -148,7 +148,7 @@ def changed_options(layer: Any, **usual: Any) -> str:
 
 
 def define_methods(cls: type, methods: str, function: Any) -> dict[str, Any]:
-    """Execute the source of a class's methods; tracebacks and debuggers show this source."""
+    """The methods of a class, from their source; tracebacks and debuggers show this source."""
     if not methods:
         return {}
     source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
@@ -165,10 +165,10 @@ def define_methods(cls: type, methods: str, function: Any) -> dict[str, Any]:
 
 
 class OwnNames:
-    """The base of a family of layers: gives each layer copies of methods, under its own name.
+    """The base of a family of layers: gives each layer copies of methods under its own name.
 
-    Then, as in PyTorch, an error about a missing argument names ``Conv2d.__init__()`` and not the
-    ``__init__`` of the base of convolutions. Users' subclasses inherit methods as usual.
+    As in PyTorch, an error about a missing argument then names ``Conv2d.__init__()`` and not the
+    ``__init__`` of the base of all convolutions. Users' subclasses inherit methods as usual.
 
     Attributes:
         _own_names: the names of these methods.
@@ -203,7 +203,7 @@ def renamed_copy(function: Any, name: str) -> Any:
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes a tuple of a sequence, and ``n`` times the same of anything else."""
+    """A function that turns an iterable into a tuple, and any other value into ``n`` copies."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
@@ -219,5 +219,5 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """The elements from the last to the first, each ``n`` times: sizes as `pad` takes them."""
+    """The elements in reverse order, each ``n`` times: the order of sizes in `pad`."""
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))

@@ -1,4 +1,4 @@
-"""Layers that take the size of their input from the first one that they get."""
+"""Lazy layers: they read the size of their input from the first input."""
 
 import importlib
 import inspect
@@ -24,7 +24,7 @@ USED = (
     "`torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` "
     "with a dummy batch to initialize the parameters before calling torch functions"
 )
-# What they can do all the same: be converted, and looked at.
+# The methods that work without values: conversions and inspection.
 ALLOWED = {
     "__get__", "__set__", "bfloat16", "cpu", "double", "float", "half", "is_complex",
     "is_floating_point", "is_inference", "requires_grad_", "to",
@@ -32,7 +32,7 @@ ALLOWED = {
 
 
 class _Uninitialized:
-    """A parameter or buffer without values, and how it gets some."""
+    """The base of parameters and buffers without values; `materialize` adds the values."""
 
     cls_to_become: type[Tensor]
     _array: Any
@@ -43,17 +43,17 @@ class _Uninitialized:
             return args[0]
         if func.__name__ not in ALLOWED:
             raise ValueError(USED.format(func.__name__))
-        # Not above the modules that import this one.
+        # An import at the top would be circular.
         with importlib.import_module("nanotorch.overrides").DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
     @property
     def shape(self) -> Any:
-        """Always an error: there is none yet."""
+        """Always a RuntimeError: the shape is not known yet."""
         raise RuntimeError(NO_SHAPE)
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Become a parameter or buffer with arbitrary values, of this shape."""
+        """Become a parameter or buffer of this shape, with arbitrary values."""
         kept = self._array.dtype
         made: Any = ops.empty(shape, device=device, dtype=dtype)
         self._array = made._array if dtype is not None else made._array.astype(kept)
@@ -100,12 +100,12 @@ def is_lazy(param: Any) -> bool:
 
 
 class LazyModuleMixin(Module):
-    """What lazy layers have beside the layer that they become."""
+    """The base of lazy layers; after its first input, a lazy layer has class ``cls_to_become``."""
 
     cls_to_become: type[Module]
-    _size_name: str  # of the attribute, and first argument, that comes from the input
-    _ndims: tuple[int, ...] = ()  # that the input may have, where the layer itself does not look
-    _defaults: Mapping[str, Any] = MappingProxyType({})  # of arguments, if not the layer's
+    _size_name: str  # the first argument, and attribute, whose value comes from the input
+    _ndims: tuple[int, ...] = ()  # dimensions of the input: unbatched, batched; () does not check
+    _defaults: Mapping[str, Any] = MappingProxyType({})  # where they differ from the layer's
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         signature = inspect.signature(self.cls_to_become)
@@ -127,12 +127,12 @@ class LazyModuleMixin(Module):
         return any(map(is_lazy, (*self._parameters.values(), *self._buffers.values())))
 
     def reset_parameters(self) -> None:
-        """Draw new values for the parameters, if there are any yet."""
+        """Draw new values for the parameters, if they have a shape already."""
         if getattr(self, self._size_name) and not self.has_uninitialized_params():
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Make the parameters for this input."""
+        """Create the parameters for the size of ``input``."""
         size = self._size_of(input)
         if self.has_uninitialized_params():
             held: dict[str, Any] = {**self._parameters, **self._buffers}
@@ -145,7 +145,7 @@ class LazyModuleMixin(Module):
         setattr(self, self._size_name, size)
 
     def _size_of(self, input: Tensor) -> int:
-        """What the size is in this input."""
+        """The size that ``input`` has."""
         if not self._ndims:
             return input.shape[-1 if self._size_name == "in_features" else 1]
         unbatched, batched = self._ndims
@@ -167,7 +167,7 @@ class LazyModuleMixin(Module):
             super()._take(name, key, tensor, value, *others)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *others: Any) -> None:
-        """Take the shapes of what is loaded."""
+        """Load tensors; uninitialized ones first get the shape of the loaded ones."""
         held: Any
         for name, held in (*self._parameters.items(), *self._buffers.items()):
             loaded = state_dict.get(prefix + name)
@@ -177,7 +177,7 @@ class LazyModuleMixin(Module):
 
 
 def lazy(layer: type[Module], size_name: str, *ndims: int, **defaults: Any) -> Any:
-    """The lazy form of a layer."""
+    """The lazy class of a layer; see `LazyModuleMixin` for the arguments."""
     name = f"Lazy{layer.__name__}"
     told = f"A `{layer.__name__}` that takes ``{size_name}`` from its first input."
     members = {"cls_to_become": layer, "_size_name": size_name, "_ndims": ndims}
@@ -186,10 +186,10 @@ def lazy(layer: type[Module], size_name: str, *ndims: int, **defaults: Any) -> A
 
 
 def of_dims(home: Any, name: str, size_name: str, *more: int, **defaults: Any) -> Any:
-    """The lazy forms of layers of 1, 2 and 3 dimensions.
+    """The lazy classes of a layer of 1, 2 and 3 dimensions.
 
     Args:
-        more: how many dimensions more the input may have.
+        more: the numbers of further dimensions that the input may have.
     """
     return [
         lazy(getattr(home, f"{name}{d}d"), size_name, *(d + n for n in more), **defaults)

@@ -1,4 +1,4 @@
-"""Linear layers, dropout, and tables of vectors."""
+"""Linear layers, dropout and embeddings."""
 
 import math
 from typing import Any, Self
@@ -24,7 +24,7 @@ __all__ = (
 
 
 class Identity(Module):
-    """Returns its input; any arguments are accepted and ignored."""
+    """Returns its input; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -40,19 +40,19 @@ class Linear(Module):
     Args:
         in_features: the size I of each input.
         out_features: the size O of each output.
-        bias: whether to add one. Default: True.
-        device: accepted for PyTorch's sake.
-        dtype: of the parameters. Default: the default dtype.
+        bias: whether to add a bias. Default: True.
+        device: accepted for compatibility.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input (..., I), output (..., O).
 
     Attributes:
-        weight: (O, I), drawn uniformly from ±1/√I.
+        weight: (O, I), drawn uniformly from [-1/√I, 1/√I).
         bias: (O,), drawn likewise; None without bias.
 
     Raises:
-        ValueError: for a negative size.
+        RuntimeError: for a negative size.
     """
 
     weight: Tensor
@@ -96,14 +96,14 @@ class Linear(Module):
 
 
 class _DropoutNd(Layer, gives="p training inplace"):
-    """Keeps its arguments and shows them.
+    """The base of dropout layers.
 
     Args:
-        p: in [0, 1]. Default: 0.5.
-        inplace: change the input itself. Default: False.
+        p: the probability of zero, in [0, 1]. Default: 0.5.
+        inplace: write into the input. Default: False.
 
     Raises:
-        ValueError: for a ``p`` out of range.
+        ValueError: if ``p`` is out of range.
     """
 
     p: float = 0.5
@@ -119,14 +119,14 @@ class _DropoutNd(Layer, gives="p training inplace"):
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, sets each element to zero with probability ``p`` and scales the others.
 
-    The factor ``1 / (1 - p)`` keeps the mean. In evaluation the input passes unchanged.
+    The factor ``1 / (1 - p)`` keeps the mean. In evaluation mode, the input passes unchanged.
 
     Args:
-        p: in [0, 1]. Default: 0.5.
-        inplace: change the input itself. Default: False.
+        p: the probability of zero, in [0, 1]. Default: 0.5.
+        inplace: write into the input. Default: False.
 
     Raises:
-        ValueError: for a ``p`` out of range.
+        ValueError: if ``p`` is out of range.
 
     Reference:
         Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
@@ -143,7 +143,7 @@ class Dropout1d(_DropoutNd, function=F.dropout1d):
 
 
 class Dropout2d(_DropoutNd, function=F.dropout2d):
-    """`Dropout` of whole channels of pictures.
+    """`Dropout` of whole channels of images.
 
     Shape:
         Input and output (N, C, H, W) or (N, C, L).
@@ -168,12 +168,12 @@ NORMS = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}  # `repr
 
 
 class _Table(Module):
-    """The base of `Embedding` and `EmbeddingBag`: the table and its options."""
+    """The base of `Embedding` and `EmbeddingBag`: a table with one vector in each row."""
 
     weight: Tensor
 
     def _set_up(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
-        """Make the table, or take the one that is given."""
+        """Create the table, or use ``weight`` as the table."""
         if self.sparse:
             raise NotImplementedError(DENSE)
         shape = (self.num_embeddings, self.embedding_dim)
@@ -185,14 +185,14 @@ class _Table(Module):
             self.reset_parameters()
 
     def _padding(self, padding_idx: int | None, name: str) -> int | None:
-        """The row that is padding, counted from the front."""
+        """The index of the padding row, counted from the front; ``name`` is for the error."""
         count = self.num_embeddings
         if padding_idx is not None and not -count <= padding_idx < count:
             raise AssertionError(f"{name} must be within num_embeddings")
         return padding_idx if padding_idx is None or padding_idx >= 0 else count + padding_idx
 
     def reset_parameters(self) -> None:
-        """Draw the table from the standard normal distribution; the padding is zeros."""
+        """Draw the table from the standard normal distribution; zero the padding row."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
@@ -203,25 +203,26 @@ class _Table(Module):
 
 
 def table_sizes(embeddings: Any) -> tuple[int, int]:
-    """The sizes of a table that is given."""
+    """The number and the size of the vectors in a given table."""
     if embeddings.dim() != 2:
         raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
     return tuple(embeddings.shape)
 
 
 class Embedding(_Table):
-    """A vector for each of ``num_embeddings`` indices.
+    """A table of vectors, one for each index.
 
     Args:
-        num_embeddings: K.
-        embedding_dim: D.
-        padding_idx: a row that is zeros at first and gets no gradient; may be negative.
-        max_norm: each use of a row with a greater norm first scales the row down to this norm.
-        norm_type: which norm. Default: 2.
-        scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
+        num_embeddings: the number K of vectors.
+        embedding_dim: the size D of each vector.
+        padding_idx: a row, initially zeros, without gradient; may be negative. Default: None.
+        max_norm: each use of a row with a greater norm first scales the row down to this norm, in
+            place. Default: None.
+        norm_type: the order of this norm. Default: 2.
+        scale_grad_by_freq: divide a row's gradient by its count in the input. Default: False.
         sparse: must be False.
-        device: accepted for PyTorch's sake.
-        dtype: of the table. Default: the default dtype.
+        device: accepted for compatibility.
+        dtype: the dtype of the table. Default: the default dtype.
 
     Shape:
         Input (*), of int64 or int32; output (*, D).
@@ -230,7 +231,7 @@ class Embedding(_Table):
         weight: (K, D), drawn from the standard normal distribution.
 
     Raises:
-        AssertionError: for a ``padding_idx`` out of range.
+        AssertionError: if ``padding_idx`` is out of range.
         NotImplementedError: with ``sparse``.
     """
 
@@ -248,7 +249,7 @@ class Embedding(_Table):
         self._set_up(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The vectors at the indices."""
+        """The vectors at the indices ``input``."""
         return embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
             self.scale_grad_by_freq, self.sparse,
@@ -264,13 +265,13 @@ class Embedding(_Table):
         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:  # fmt: skip
-        """A layer with a given table (K, D).
+        """A layer with the table ``embeddings``, (K, D).
 
         Args:
-            freeze: the table does not learn. Default: True.
+            freeze: exclude the table from training. Default: True.
 
         Raises:
-            AssertionError: for anything but a matrix.
+            AssertionError: unless ``embeddings`` has two dimensions.
         """
         return cls(
             *table_sizes(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
@@ -279,15 +280,15 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of the vectors of bags of indices.
+    """The sum, mean or maximum of the vectors of each bag of indices.
 
     Args:
-        num_embeddings: K.
-        embedding_dim: D.
+        num_embeddings: the number K of vectors.
+        embedding_dim: the size D of each vector.
         max_norm, norm_type, scale_grad_by_freq, sparse, device, dtype: see `Embedding`.
         mode: "sum", "mean" or "max". Default: "mean".
         include_last_offset: ``offsets`` ends with the length of the input. Default: False.
-        padding_idx: a row that does not count.
+        padding_idx: an index that bags ignore. Default: None.
 
     Shape:
         Input (B, N), or a vector with offsets (B,); output (B, D).
@@ -296,7 +297,7 @@ class EmbeddingBag(_Table):
         weight: (K, D), drawn from the standard normal distribution.
 
     Raises:
-        AssertionError: for a ``padding_idx`` out of range.
+        AssertionError: if ``padding_idx`` is out of range.
         NotImplementedError: with ``sparse``.
     """
 
@@ -335,13 +336,13 @@ class EmbeddingBag(_Table):
         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
     ) -> Self:  # fmt: skip
-        """A layer with a given table (K, D).
+        """A layer with the table ``embeddings``, (K, D).
 
         Args:
-            freeze: the table does not learn. Default: True.
+            freeze: exclude the table from training. Default: True.
 
         Raises:
-            AssertionError: for anything but a matrix.
+            AssertionError: unless ``embeddings`` has two dimensions.
         """
         bag = cls(
             *table_sizes(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,

@@ -1,7 +1,7 @@
-"""Losses as modules, and distances; see the functions in `nn.functional` for what they compute.
+"""Losses and distances as modules; each names its function in `nn.functional`.
 
-``reduction`` is "mean" (the default), "sum" or "none"; ``size_average`` and ``reduce`` are
-PyTorch's former way to say that.
+``reduction`` is "mean" (the default), "sum" or "none". ``size_average`` and ``reduce`` are
+PyTorch's former options for the same.
 """
 
 from nanotorch._core.tensor import Tensor
@@ -12,7 +12,7 @@ from nanotorch.ops.products import cosine_similarity, pairwise_distance
 
 
 class _Loss(Layer, takes="input target"):
-    """A loss with a reduction."""
+    """The base of all losses: it holds the ``reduction``."""
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -22,7 +22,7 @@ class _Loss(Layer, takes="input target"):
 
 
 class _WeightedLoss(_Loss):
-    """A loss with weights, which are a buffer."""
+    """The base of losses with weights, which are a buffer."""
 
     def __init__(
         self, weight: Tensor | None = None, size_average: bool | None = None,
@@ -33,7 +33,7 @@ class _WeightedLoss(_Loss):
 
 
 class _Plain(_Loss):
-    """A loss with no options that come before the reduction."""
+    """The base of losses without options before the reduction."""
 
     size_average: bool | None = None
     reduce: bool | None = None
@@ -49,10 +49,10 @@ class L1Loss(_Plain, function=F.l1_loss):
 
 
 class SmoothL1Loss(_Plain, function=F.smooth_l1_loss):
-    """Squared errors below ``beta``, absolute ones beyond: `nn.functional.smooth_l1_loss`.
+    """Squared errors below ``beta``, absolute ones above: `nn.functional.smooth_l1_loss`.
 
     Args:
-        beta: at least 0. Default: 1.
+        beta: the limit, at least 0. Default: 1.
     """
 
     beta: float = 1.0
@@ -62,7 +62,7 @@ class HuberLoss(_Loss, function=F.huber_loss):
     """``delta`` times `SmoothL1Loss` with ``beta = delta``: `nn.functional.huber_loss`.
 
     Args:
-        delta: positive. Default: 1.
+        delta: the limit, positive. Default: 1.
     """
 
     reduction: str = "mean"
@@ -70,10 +70,10 @@ class HuberLoss(_Loss, function=F.huber_loss):
 
 
 class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
-    """Cross entropy of two classes by probabilities: `nn.functional.binary_cross_entropy`.
+    """Cross entropy of probabilities of two classes: `nn.functional.binary_cross_entropy`.
 
     Args:
-        weight: of each element; broadcasts. Default: None.
+        weight: the weight of each element; broadcasts. Default: None.
     """
 
     weight: Tensor | None = None
@@ -88,8 +88,8 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     See `nn.functional.binary_cross_entropy_with_logits`.
 
     Args:
-        weight: of each element; broadcasts. Default: None.
-        pos_weight: of the positive part of each element; broadcasts. Default: None.
+        weight: the weight of each element; broadcasts. Default: None.
+        pos_weight: the weight of the positive class in each element; broadcasts. Default: None.
     """
 
     weight: Tensor | None = None
@@ -100,7 +100,7 @@ class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
 
 
 class _OfClasses(OwnNames, _WeightedLoss):
-    """A loss of class numbers."""
+    """The base of losses with class numbers as targets."""
 
     _own_names = ("__init__",)
     weight: Tensor | None = None
@@ -111,11 +111,11 @@ class _OfClasses(OwnNames, _WeightedLoss):
 
 
 class NLLLoss(_OfClasses, function=F.nll_loss):
-    """Negative log likelihood of log-probabilities: `nn.functional.nll_loss`.
+    """Negative log-likelihood of log-probabilities: `nn.functional.nll_loss`.
 
     Args:
-        weight: of each class, (C,). Default: None.
-        ignore_index: samples of this class number count for nothing. Default: -100.
+        weight: the weight of each class, (C,). Default: None.
+        ignore_index: samples with this class number are ignored. Default: -100.
     """
 
 
@@ -125,10 +125,10 @@ class CrossEntropyLoss(_OfClasses, function=F.cross_entropy):
     See `nn.functional.cross_entropy`.
 
     Args:
-        weight: of each class, (C,). Default: None.
-        ignore_index: samples of this class number count for nothing. Default: -100.
-        label_smoothing: the share, in [0, 1], of the target that is spread evenly over the
-            classes. Default: 0.
+        weight: the weight of each class, (C,). Default: None.
+        ignore_index: samples with this class number are ignored. Default: -100.
+        label_smoothing: the part of the target, in [0, 1], that is spread evenly over the classes.
+            Default: 0.
     """
 
     label_smoothing: float = 0.0
@@ -143,7 +143,7 @@ class PairwiseDistance(Module):
         keepdim: keep the last dimension, with size 1. Default: False.
 
     Shape:
-        Inputs (N, D) or (D,), output (N,) or a number.
+        Inputs (N, D) or (D,), output (N,) or ().
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -151,7 +151,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances."""
+        """The distances between the vectors of ``x1`` and ``x2``."""
         return pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -159,8 +159,8 @@ class CosineSimilarity(Layer, function=cosine_similarity, takes="x1 x2"):
     """The cosine of the angle between vectors: ``x1 · x2 / (‖x1‖ ‖x2‖)``.
 
     Args:
-        dim: along which the vectors lie. Default: 1.
-        eps: norms are held above it. Default: 1e-8.
+        dim: the dimension of the vectors. Default: 1.
+        eps: the lower limit of the norms. Default: 1e-8.
 
     Shape:
         Inputs of one shape, output without the dimension ``dim``.
@@ -175,19 +175,19 @@ class KLDivLoss(_Plain, function=F.kl_div):
 
     Args:
         reduction: also "batchmean". Default: "mean".
-        log_target: the target too are log-probabilities. Default: False.
+        log_target: the target contains log-probabilities, too. Default: False.
     """
 
     log_target: bool = False
 
 
 class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, takes="log_input target"):
-    """``exp(input) - target * input``, of counts: `nn.functional.poisson_nll_loss`.
+    """``exp(input) - target * input``, for counts: `nn.functional.poisson_nll_loss`.
 
     Args:
-        log_input: otherwise ``input`` is the mean itself. Default: True.
+        log_input: ``input`` is the logarithm of the mean, not the mean. Default: True.
         full: add Stirling's approximation. Default: False.
-        eps: Default: 1e-8.
+        eps: added to ``input`` inside the logarithm without ``log_input``. Default: 1e-8.
     """
 
     log_input: bool = True
@@ -203,7 +203,7 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, takes="input target v
 
     Args:
         full: add ``log(2π) / 2``. Default: False.
-        eps: variances are held above it. Default: 1e-6.
+        eps: the lower limit of the variances. Default: 1e-6.
     """
 
     full: bool = False
@@ -212,7 +212,7 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, takes="input target v
 
 
 class _Margin(OwnNames, _Loss):
-    """A loss with a margin."""
+    """The base of losses with a margin."""
 
     _own_names = ("__init__",)
     margin: float = 1.0
@@ -222,41 +222,41 @@ class _Margin(OwnNames, _Loss):
 
 
 class HingeEmbeddingLoss(_Margin, function=F.hinge_embedding_loss):
-    """Distances of what belongs together or apart: `nn.functional.hinge_embedding_loss`.
+    """Distances small for target 1, large for target -1: `nn.functional.hinge_embedding_loss`.
 
     Args:
-        margin: Default: 1.
+        margin: the least distance without loss for target -1. Default: 1.
     """
 
 
 class CosineEmbeddingLoss(_Margin, function=F.cosine_embedding_loss, takes="input1 input2 target"):
-    """Angles of what belongs together or apart: `nn.functional.cosine_embedding_loss`.
+    """Angles small for target 1, large for target -1: `nn.functional.cosine_embedding_loss`.
 
     Args:
-        margin: from -1 to 1. Default: 0.
+        margin: the greatest cosine without loss for target -1, in [-1, 1]. Default: 0.
     """
 
     margin: float = 0.0
 
 
 class MarginRankingLoss(_Margin, function=F.margin_ranking_loss, takes="input1 input2 target"):
-    """Whether one of two is greater: `nn.functional.margin_ranking_loss`.
+    """The order of two inputs: `nn.functional.margin_ranking_loss`.
 
     Args:
-        margin: Default: 0.
+        margin: the least difference without loss. Default: 0.
     """
 
     margin: float = 0.0
 
 
 class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, takes="anchor positive negative"):
-    """Nearer to one than to the other: `nn.functional.triplet_margin_loss`.
+    """Anchors nearer to positives than to negatives: `nn.functional.triplet_margin_loss`.
 
     Args:
-        margin: positive. Default: 1.
+        margin: the least difference of distances without loss, positive. Default: 1.
         p: the order of the norm. Default: 2.
         eps: keeps distances away from 0. Default: 1e-6.
-        swap: also count the distance of the two. Default: False.
+        swap: also use the distance from the positive to the negative. Default: False.
 
     Raises:
         ValueError: if ``margin`` is not positive.

@@ -1,4 +1,4 @@
-"""`Module`, the base class of all layers and models: a tree of parameters, buffers and children."""
+"""`Module`, the base class of layers and models: a tree of parameters, buffers and children."""
 
 import importlib
 from collections import OrderedDict
@@ -23,20 +23,19 @@ from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
 from nanotorch.ops.arguments import require
 
-# A module as a tree: its parameters, buffers and children, by attribute and by dotted name.
+# The tree: parameters, buffers and children, by attribute and by dotted name.
 
 
 NONE: dict[str, Any] = {}
 
 
 def cannot_register(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
-    """The error for a value of a type that cannot be registered there."""
+    """The error for a value of a type that cannot be registered as ``kind``."""
     return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
 
 
 class ModuleTree:
-    """Registers the parameters, buffers and modules assigned to it, and lists them; a base of
-    `Module`."""
+    """A base of `Module`: registers assigned parameters, buffers and modules, and lists them."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -46,7 +45,7 @@ class ModuleTree:
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this where ordinary look-up fails: so for every use of a parameter.
+        # Python calls this if ordinary look-up fails, as it does for every parameter.
         own = self.__dict__
         if name in own.get("_parameters", NONE):
             return own["_parameters"][name]
@@ -87,7 +86,7 @@ class ModuleTree:
         else:
             object.__setattr__(self, name, value)
             if name == "forward":
-                self._is_ours = False  # it is the user's own from now on
+                self._is_ours = False  # the new `forward` is the user's
 
     def _forget(self, name: str, keep: str) -> None:
         """Remove ``name`` from every dict that could hold it, except the dict ``keep``."""
@@ -117,13 +116,13 @@ class ModuleTree:
         """Add a buffer: a tensor that belongs to the module's state but is not trained.
 
         Args:
-            name: without a dot; the buffer is reached as the attribute of this name.
-            tensor: None reserves the name; it is then not part of `state_dict`.
-            persistent: whether it is part of `state_dict`. Default: True.
+            name: the name of the buffer and of its attribute, without a dot.
+            tensor: the buffer; None reserves the name and is not part of `state_dict`.
+            persistent: whether the buffer is part of `state_dict`. Default: True.
 
         Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: if ``tensor`` is neither a tensor nor None, or ``name`` is no string.
+            KeyError: if ``name`` is empty, contains a dot or is an attribute already.
+            TypeError: if ``tensor`` is neither a tensor nor None, or ``name`` is not a string.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -141,13 +140,13 @@ class ModuleTree:
         """Add a parameter; `self.name = param` does the same.
 
         Args:
-            name: without a dot; the parameter is reached as the attribute of this name.
-            param: None reserves the name; operations such as `parameters` leave it out.
+            name: the name of the parameter and of its attribute, without a dot.
+            param: the parameter; None reserves the name, and `parameters` skips it.
 
         Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: if ``param`` is neither a `Parameter` nor None, or ``name`` is no string.
-            ValueError: if an operation made ``param``.
+            KeyError: if ``name`` is empty, contains a dot or is an attribute already.
+            TypeError: if ``param`` is neither a `Parameter` nor None, or ``name`` is not a string.
+            ValueError: if ``param`` is the result of an operation.
         """
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
@@ -169,8 +168,8 @@ class ModuleTree:
         """Add a child module; `self.name = module` does the same.
 
         Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: if ``module`` is neither a module nor None, or ``name`` is no string.
+            KeyError: if ``name`` is empty, contains a dot or is an attribute already.
+            TypeError: if ``module`` is neither a module nor None, or ``name`` is not a string.
         """
         if module is not None and not isinstance(module, ModuleTree):
             raise TypeError(f"{typename(module)} is not a Module subclass")
@@ -179,7 +178,7 @@ class ModuleTree:
         self._modules[name] = module
 
     def register_module(self, name: str, module: Any) -> None:
-        """The same as `add_module`."""
+        """Add a child module; an alias of `add_module`."""
         self.add_module(name, module)
 
     def _check_name(self, name: Any, kind: str, members: dict[str, Any]) -> None:
@@ -201,9 +200,9 @@ class ModuleTree:
         """All modules of the tree with their dotted names, this one first.
 
         Args:
-            memo: modules to leave out; those found are added.
-            prefix: what every name begins with.
-            remove_duplicate: list a module only once even if it has several names. Default: True.
+            memo: a set of modules to skip; every listed module is added. Default: a new set.
+            prefix: the first part of every name. Default: "".
+            remove_duplicate: list a module with several names only once. Default: True.
         """
         seen = set() if memo is None else memo
         if self in seen:
@@ -221,7 +220,7 @@ class ModuleTree:
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The modules registered here, each once, with the first of their names."""
+        """The direct children, each once, with the first of its names."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -229,14 +228,14 @@ class ModuleTree:
                 yield name, module
 
     def children(self) -> Iterator[Any]:
-        """The modules registered here, each once."""
+        """The direct children, each once."""
         return (module for _, module in self.named_children())
 
     def _named_members(
         self, get_members_fn: Callable[[Any], Iterable[tuple[str, Any]]], prefix: str = "",
         recurse: bool = True, remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:  # fmt: skip
-        """The members that ``get_members_fn`` lists for each module of the tree, by dotted name."""
+        """The members that ``get_members_fn`` lists for each module, with their dotted names."""
         seen: set[Any] = set()
         modules: Iterable[tuple[str, Any]] = [(prefix, self)]
         if recurse:
@@ -255,16 +254,16 @@ class ModuleTree:
         """The parameters with their dotted names.
 
         Args:
-            prefix: what every name begins with.
-            recurse: include those of the modules below. Default: True.
-            remove_duplicate: list a shared parameter once only. Default: True.
+            prefix: the first part of every name. Default: "".
+            recurse: include the parameters of all modules below. Default: True.
+            remove_duplicate: list a shared parameter only once. Default: True.
         """
         yield from self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once; those of the modules below too if ``recurse``."""
+        """The parameters, each once; with ``recurse``, also those of all modules below."""
         return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_buffers(
@@ -276,16 +275,16 @@ class ModuleTree:
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once; those of the modules below too if ``recurse``."""
+        """The buffers, each once; with ``recurse``, also those of all modules below."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     # Access by dotted name
 
     def get_submodule(self, target: str) -> Any:
-        """The module that a dotted name such as ``"net.0"`` leads to; this one for ``""``.
+        """The module with a dotted name such as ``"net.0"``; this one for ``""``.
 
         Raises:
-            AttributeError: if nothing has that name, or something that is no module.
+            AttributeError: if ``target`` does not exist or is not a module.
         """
         module: Any = self
         for name in target.split(".") if target else ():
@@ -295,17 +294,17 @@ class ModuleTree:
         return module
 
     def set_submodule(self, target: str, module: Any, strict: bool = False) -> None:
-        """Put ``module`` at the place that a dotted name leads to.
+        """Set or replace the module with a dotted name.
 
         Args:
-            target: the place; its parent must exist.
-            module: the module to put there.
-            strict: the place must hold a module already. Default: False.
+            target: the dotted name; its parent must exist.
+            module: the new module.
+            strict: ``target`` must exist already. Default: False.
 
         Raises:
-            ValueError: for an empty name, or if ``module`` is no module.
-            AttributeError: if the parent or, with ``strict``, the place does not exist, or what
-                stands there is no module.
+            ValueError: if ``target`` is empty or ``module`` is not a module.
+            AttributeError: if the parent or, with ``strict``, ``target`` does not exist, or if
+                ``target`` is not a module.
         """
         require(target != "", "Cannot set the submodule without a target name!", error=ValueError)
         if not isinstance(module, ModuleTree):
@@ -318,10 +317,10 @@ class ModuleTree:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter that a dotted name leads to.
+        """The parameter with a dotted name.
 
         Raises:
-            AttributeError: if nothing has that name, or something that is no parameter.
+            AttributeError: if ``target`` does not exist or is not a parameter.
         """
         path, _, name = target.rpartition(".")
         param = _step(self.get_submodule(path), name)
@@ -330,10 +329,10 @@ class ModuleTree:
         return param
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer that a dotted name leads to.
+        """The buffer with a dotted name.
 
         Raises:
-            AttributeError: if nothing has that name, or something that is no buffer.
+            AttributeError: if ``target`` does not exist or is not a buffer.
         """
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
@@ -349,7 +348,7 @@ def _step(module: Any, name: str) -> Any:
     return getattr(module, name)
 
 
-# A module's state: to a dict of tensors and back.
+# The state of a module, as a dict of tensors.
 
 
 EXTRA_STATE = "_extra_state"
@@ -359,7 +358,7 @@ NO_EXTRA_STATE = (
 
 
 class _IncompatibleKeys(NamedTuple):
-    """The names that only a state dict has, and those that only a module has."""
+    """The names that only the module has, and those that only the state dict has."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -374,7 +373,7 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class ModuleState(ModuleTree):
-    """`state_dict` and `load_state_dict`; a base of `Module`."""
+    """A base of `Module`: `state_dict` and `load_state_dict`."""
 
     _version: int = 1
     _state_dict_hooks: HookDict
@@ -393,9 +392,9 @@ class ModuleState(ModuleTree):
         The tensors share the module's memory.
 
         Args:
-            destination: a dict to write to. Default: a new ordered dict.
-            prefix: what every name begins with.
-            keep_vars: give the parameters themselves. Default: detached tensors.
+            destination: the dict to write to. Default: a new ordered dict.
+            prefix: the first part of every name. Default: "".
+            keep_vars: keep the tensors attached to the graph. Default: False, detached tensors.
         """
         if destination is None:
             destination = OrderedDict()
@@ -432,7 +431,7 @@ class ModuleState(ModuleTree):
         return {n: tensor for n, tensor in held.items() if tensor is not None and n not in passing}
 
     def get_extra_state(self) -> Any:
-        """Further state for the state dict; a subclass overrides this and `set_extra_state`.
+        """Further state for the state dict; subclasses override this and `set_extra_state`.
 
         Raises:
             RuntimeError: always, in this base class.
@@ -456,16 +455,16 @@ class ModuleState(ModuleTree):
 
         Args:
             state_dict: a result of `state_dict`.
-            strict: the names in it must be exactly the module's. Default: True.
-            assign: replace the module's tensors by those of the dict instead of copying the values.
-                Each new tensor requires grad if the old one did. Default: False.
+            strict: require exactly the names of the module. Default: True.
+            assign: replace the module's tensors by those of the dict instead of copying values. A
+                new parameter requires grad if the old one does. Default: False.
 
         Returns:
             The missing and the unexpected names.
 
         Raises:
             TypeError: if ``state_dict`` is not a mapping.
-            RuntimeError: for names that do not match, if ``strict``; for shapes that differ.
+            RuntimeError: if shapes differ or, with ``strict``, names do not match.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -512,7 +511,7 @@ class ModuleState(ModuleTree):
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
         missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
     ) -> None:  # fmt: skip
-        """Take the module's own parameters, buffers and extra state, not its children's."""
+        """Load the module's own parameters, buffers and extra state, not its children's."""
         arguments = (
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs,
         )  # fmt: skip
@@ -580,19 +579,19 @@ class ModuleState(ModuleTree):
     # Hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects."""
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects the tensors."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict` collected.
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` at the end of `state_dict`.
 
-        The hook may change the dict; it returns None.
+        The hook may change the dict and must return None.
         """
         hook._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
-        """As `register_state_dict_post_hook`, for hooks that may return another dict."""
+        """Like `register_state_dict_post_hook`, for hooks that may return another dict."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError("the function is registered by register_state_dict_post_hook")
         return add_hook(self._state_dict_hooks, hook)
@@ -606,16 +605,16 @@ class ModuleState(ModuleTree):
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., None], with_module: bool = False
     ) -> RemovableHandle:
-        """As `register_load_state_dict_pre_hook`; the hook gets the module if ``with_module``."""
+        """Like the public method; the hook gets the module only if ``with_module`` is set."""
         handle = add_hook(self._load_state_dict_pre_hooks, hook)
         if with_module:
             self._load_state_dict_pre_hooks_with_module.add(handle.id)
         return handle
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after the module and those below were loaded.
+        """Call ``hook(module, incompatible_keys)`` after the module and its children are loaded.
 
-        The hook may change the lists of keys; it returns None.
+        The hook may change the lists of keys in place and must return None.
         """
         return add_hook(self._load_state_dict_post_hooks, hook)
 
@@ -625,9 +624,9 @@ def _overrides(module: ModuleState, name: str) -> bool:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Take ``prefix`` off the names of a state dict that begin with it, in place.
+    """Remove ``prefix`` from the names of a state dict, in place.
 
-    Then the state of a layer wrapped by `DataParallel` or the like fits the layer itself.
+    The state of a layer in a wrapper such as `DataParallel` then fits the layer itself.
     """
     for key in list(state_dict):
         if key.startswith(prefix):
@@ -654,7 +653,7 @@ HOOK_OPTIONS = (
 
 @shown_as_one
 class Module(ModuleCall, ModuleState):
-    """A part of a model: parameters, buffers, further modules, and a `forward`.
+    """A part of a model: parameters, buffers, child modules and a `forward`.
 
         class Net(nn.Module):
             def __init__(self):
@@ -665,8 +664,8 @@ class Module(ModuleCall, ModuleState):
             def forward(self, x):
                 return self.out(torch.relu(self.hidden(x)))
 
-    An assignment to an attribute registers the value: a `Parameter` among the `parameters`, a
-    module among the `children`, a `Buffer` among the `buffers`.
+    An assignment to an attribute registers a `Parameter` among the `parameters`, a module among the
+    `children` and a `Buffer` among the `buffers`.
 
     Attributes:
         training: whether the module is in training mode; `Dropout` and `BatchNorm` depend on it.
@@ -701,7 +700,10 @@ class Module(ModuleCall, ModuleState):
     # Modes
 
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below; returns the module.
+        """Set training mode in this module and all modules below; returns the module.
+
+        Args:
+            mode: False sets evaluation mode. Default: True.
 
         Raises:
             ValueError: if ``mode`` is not a bool.
@@ -713,20 +715,20 @@ class Module(ModuleCall, ModuleState):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode here and below; returns the module."""
+        """Set evaluation mode in this module and all modules below; returns the module."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set for all parameters whether they require grad; returns the module."""
+        """Set ``requires_grad`` of all parameters; returns the module."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros.
+        """Reset the gradients of all parameters to None or zero.
 
         Args:
-            set_to_none: drop them. Default: True.
+            set_to_none: reset to None, not to zero. Default: True.
         """
         for p in self.parameters():
             if set_to_none:
@@ -737,7 +739,7 @@ class Module(ModuleCall, ModuleState):
     # Functions over the tree
 
     def apply(self, fn: Callable[["Module"], Any]) -> Self:
-        """Call ``fn`` with every module below, children first, and with this one; returns it."""
+        """Call ``fn`` with every module of the tree, children first; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -763,11 +765,11 @@ class Module(ModuleCall, ModuleState):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert the floating-point parameters and buffers; returns the module.
 
-        Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(tensor)``; the
-        device is always the CPU, ``non_blocking`` is accepted.
+        The call is ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(tensor)``. The
+        device is always the CPU; ``non_blocking`` has no effect.
 
         Raises:
-            TypeError: for a dtype that is not a floating-point one.
+            TypeError: if the dtype is neither floating-point nor complex.
         """
         wanted = parse_to_arguments(*args, **kwargs)[1]
         if wanted is None:
@@ -793,7 +795,7 @@ class Module(ModuleCall, ModuleState):
         return self._to_float(dtypes.float64)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Accepted for PyTorch's sake: calls run as they are. Compile steps by `torch.compile`."""
+        """Do nothing; `torch.compile` compiles steps."""
 
     def bfloat16(self) -> Self:
         """Convert the floating-point parameters and buffers to ``bfloat16``; returns the module."""
@@ -804,10 +806,10 @@ class Module(ModuleCall, ModuleState):
         return self._to_float(dtypes.float16)
 
     def cuda(self, device: int | device | None = None) -> Self:
-        """Always an error: modules live on the CPU.
+        """Always an error: modules are on the CPU.
 
         Raises:
-            AssertionError: PyTorch's.
+            AssertionError: always.
         """
         raise absent("cuda")
 
@@ -832,13 +834,13 @@ class Module(ModuleCall, ModuleState):
 
         Args:
             device: the CPU, or None.
-            recurse: those of the modules below too. Default: True.
+            recurse: include all modules below. Default: True.
         """
         require_cpu(device)
         return self._apply(lambda t: wrap(np.empty_like(t._array)), recurse)
 
     def share_memory(self) -> Self:
-        """Move its tensors to memory that processes share; returns the module.
+        """Move the tensors to memory that processes share; returns the module.
 
         See `Tensor.share_memory_`.
         """
@@ -854,7 +856,7 @@ class Module(ModuleCall, ModuleState):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What `repr` shows of the module besides its children; for subclasses to say."""
+        """The options in the module's `repr`; subclasses override this."""
         return ""
 
     def __repr__(self) -> str:
@@ -869,7 +871,7 @@ class Module(ModuleCall, ModuleState):
 
     def _repr_html_(self) -> str:
         """A table of all modules and the shapes of their parameters, for notebooks."""
-        from html import escape  # nobody else needs it
+        from html import escape  # only notebooks need it
 
         rows = [("module", "layer", "parameters", "elements")]
         for path, module in self.named_modules():
@@ -883,7 +885,7 @@ class Module(ModuleCall, ModuleState):
 
 
 def clear_gradient(grad: Tensor) -> None:
-    """Fill a gradient with zeros, as a leaf that requires no grad."""
+    """Fill a gradient with zeros and make it a leaf that does not require grad."""
     if grad.grad_fn is not None:
         grad.detach_()
     else:
@@ -893,7 +895,7 @@ def clear_gradient(grad: Tensor) -> None:
 
 
 def parse_to_arguments(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, None]:
-    """What the arguments of `Module.to` ask for: a device, a dtype, whether without waiting."""
+    """The device and dtype in arguments of `Module.to`, and whether it is non-blocking."""
     wanted = kwargs.get("dtype")
     places = [kwargs.get("device")]
     for argument in (*args, kwargs.get("tensor")):

@@ -1,4 +1,4 @@
-"""Calling a module: its `forward`, with the hooks around it and those of the backward pass."""
+"""The call of a module: its `forward`, the hooks around it and those of the backward pass."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ BOTH = (
 )
 
 
-# Hooks of all modules: they are called before a module's own.
+# Hooks of all modules: they run before a module's own.
 
 
 every_before, every_after = HookDict(), HookDict()
@@ -53,7 +53,7 @@ def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     return add_hook(every_after, hook)
 
 
-# Backward hooks of the former kind, which see the last node of a module in place of the module.
+# Backward hooks of the former kind: they see only the last node of a module.
 
 
 WARNING = (
@@ -65,7 +65,7 @@ WARNING = (
 def attach_backward_hooks(
     module: Any, hooks: Sequence[Callable[..., Any]], args: tuple[Any, ...], result: Any
 ) -> None:
-    """Let the node behind the first output call ``hook(module, grad_inputs, grad_outputs)``."""
+    """Register ``hook(module, grad_inputs, grad_outputs)`` at the node of the first output."""
     first = result
     while not isinstance(first, Tensor):
         if isinstance(first, dict):
@@ -86,7 +86,7 @@ def attach_backward_hooks(
         warn(WARNING, FutureWarning)
 
 
-# The backward hooks of a module: what they are called by, at both ends of its call.
+# Full backward hooks: a node at each end of a module's call runs them.
 
 
 NO_INPUT_GRAD = (
@@ -99,11 +99,11 @@ Gradients = tuple[Tensor | None, ...]
 
 
 class BackwardHookFunctionBackward(Node):
-    """Passes gradients on; stands before a module's inputs and behind its outputs.
+    """The node at a module's inputs and at its outputs, which passes gradients on.
 
     Attributes:
-        notice: called with the gradients to pass on, zeros for those that did not arrive, and with
-            those that arrived; what it returns, if not None, replaces the first.
+        notice: a function of the gradients to pass on, with zeros for missing ones, and of the
+            gradients that arrived. Its result, unless None, replaces the gradients to pass on.
     """
 
     notice: Callable[[Gradients, Gradients], Gradients | None]
@@ -122,31 +122,31 @@ class BackwardHookFunctionBackward(Node):
 
 
 def hook() -> None:
-    """What messages about the hooks of modules name, as PyTorch's do."""
+    """The function that errors about module hooks name, as in PyTorch."""
 
 
 class BackwardHooks:
-    """One call of a module with backward hooks: joins the gradients of its two ends.
+    """One call of a module with backward hooks: joins the gradients at both ends.
 
-    The node behind the outputs runs first and notes their gradients; the node before the inputs
-    runs last and calls the hooks with both.
+    In the backward pass, the node at the outputs runs first and keeps their gradients. The node at
+    the inputs runs last and calls the hooks with the gradients of both ends.
     """
 
     def __init__(self, module: Any, hooks: Sequence[Any], pre_hooks: Sequence[Any]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
-        self.inputs: list[int] | None = None  # positions of tensors, if any requires grad
+        self.inputs: list[int] | None = None  # positions of tensors; None if none requires grad
         self.outputs: list[int] | None = None
         self.input_count = self.output_count = 0
 
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, behind a node that calls the hooks."""
+        """The arguments as outputs of a node that calls the hooks."""
         self.input_count = len(args)
         args, self.inputs = put_behind_node(args, self.at_inputs)
         return args
 
     def leave(self, result: Any) -> Any:
-        """The outputs, before a node that notes their gradients."""
+        """The results as outputs of a node that keeps their gradients."""
         if not isinstance(result, (Tensor, tuple)):
             warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of "
@@ -158,9 +158,9 @@ class BackwardHooks:
         return results if isinstance(result, tuple) else results[0]
 
     def at_inputs(self, grads: Gradients, _: Gradients) -> Gradients | None:
-        """The gradients of the inputs are here: call the hooks."""
+        """Call the hooks once the gradients of the inputs are known."""
         if self.grad_outputs is None or self.inputs is None:
-            return None  # they came by another way than through the module's outputs
+            return None  # the gradients did not come through the module's outputs
         held = place_values(self.inputs, grads, self.input_count)
         for hook in self.hooks:
             given = hook(self.module, held, self.grad_outputs)
@@ -169,7 +169,7 @@ class BackwardHooks:
         return tuple(held[i] for i in self.inputs)
 
     def at_outputs(self, _: Gradients, grads: Gradients) -> Gradients:
-        """The gradients of the outputs are here: call the pre-hooks and note what they give."""
+        """Call the pre-hooks with the gradients of the outputs; keep the results."""
         assert self.outputs is not None
         held = place_values(self.outputs, grads, self.output_count)
         for hook in self.pre_hooks:
@@ -178,7 +178,7 @@ class BackwardHooks:
                 held, given, "pre hook returned an invalid number of grad_output"
             )
         self.grad_outputs = held
-        if self.inputs is None:  # nothing follows that would call the other hooks
+        if self.inputs is None:  # no node at the inputs: call the hooks here
             self.grad_outputs = None
             if self.hooks:
                 warn(NO_INPUT_GRAD)
@@ -191,7 +191,7 @@ class BackwardHooks:
 
 
 def replace_gradients(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[Any, ...]:
-    """The gradients, or as many that a hook gave in their place."""
+    """The gradients ``held`` or, unless None, a hook's replacement of the same length."""
     if given is None:
         return held
     if len(given) != len(held):
@@ -202,11 +202,11 @@ def replace_gradients(held: tuple[Any, ...], given: Any, wrong: str) -> tuple[An
 def put_behind_node(
     values: tuple[Any, ...], notice: Callable[[Gradients, Gradients], Gradients | None]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
-    """Put the tensors of a tuple behind one node that passes gradients on.
+    """Make the tensors of a tuple outputs of one node that passes gradients on.
 
     Returns:
-        The tuple, of its own type, and the positions of the tensors; None if none of them requires
-        grad or nothing is recorded.
+        The tuple, of the same type, and the positions of the tensors; the positions are None if no
+        tensor requires grad or nothing is recorded.
     """
     tensors = [v for v in values if isinstance(v, Tensor)]
     if not mode.enabled or not any(t.requires_grad for t in tensors):
@@ -225,7 +225,7 @@ def put_behind_node(
 
 
 def view_behind_node(tensor: Tensor, node: Node, number: int) -> Tensor:
-    """A view of the whole tensor as output ``number`` of ``node``, which must not be written to."""
+    """A read-only view of the whole tensor, output ``number`` of ``node``."""
     out = tensor.detach()
     if tensor.requires_grad:
         view = tensor._view
@@ -241,7 +241,7 @@ def place_values(positions: list[int], values: Sequence[Any], count: int) -> tup
     return tuple(map(held.get, range(count)))
 
 
-# An error of ours says in which module it arose.
+# Errors of nanotorch name the module that raised them.
 
 
 WORDED = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
@@ -250,7 +250,7 @@ WORDED = (RuntimeError, ValueError, IndexError, TypeError, AssertionError)
 def note_module(
     error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Add the module and its inputs to the text of an error that its `forward` has raised.
+    """Add the module and its inputs to the text of an error from its `forward`.
 
     Errors of the user's own code keep their text.
     """
@@ -260,7 +260,7 @@ def note_module(
     while trace.tb_next is not None:
         trace = trace.tb_next
         if trace.tb_frame.f_code is ModuleCall._call_impl.__code__:
-            return  # a module inside of this one has told
+            return  # an inner module noted it already
     frame = trace.tb_frame
     found, user = call_site_of(frame) if ours[frame.f_code.co_filename] else (None, None)
     if found is None or user is None or found.module is None:
@@ -288,26 +288,26 @@ Signature = TypeVar("Signature", covariant=True)
 
 
 class HasForward(Protocol[Signature]):
-    """What has a `forward`, for type checkers."""
+    """The type of an object with a `forward`, for type checkers."""
 
     @property
     def forward(self) -> Signature: ...
 
 
 class ModuleCall:
-    """`__call__` and the registration of hooks; a base of `Module`."""
+    """A base of `Module`: `__call__` and the registration of hooks."""
 
-    # In the order of PyTorch's look-up, so that a missing `super().__init__()` reads the same.
+    # In the order of PyTorch's look-up: the error without `super().__init__()` reads the same.
     _backward_hooks: HookDict
     _backward_pre_hooks: HookDict
     _forward_hooks: HookDict
     _forward_pre_hooks: HookDict
-    # Which of the hooks above, by their numbers, were registered with these options.
+    # The numbers of the hooks above that were registered with these options.
     _forward_hooks_with_kwargs: set[int]
     _forward_hooks_always_called: set[int]
     _forward_pre_hooks_with_kwargs: set[int]
-    _is_full_backward_hook: bool | None = None  # of which kind they are
-    # Whether nothing of the user's runs in `forward`, as functions that a layer is given do.
+    _is_full_backward_hook: bool | None = None  # the kind of the backward hooks
+    # Whether `forward` runs none of the user's code, such as a function among a layer's options.
     _is_ours = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -329,7 +329,7 @@ class ModuleCall:
                 return self._call_with_hooks(args, kwargs)
             recording = mode.enabled
             if recording is True and self._is_ours:
-                # Nodes made in there come from the user's call of this module.
+                # The site of nodes made in `forward` is the user's call of this module.
                 frame = getframe(1)
                 code = frame.f_code
                 site = find_site(frame) or True if ours[code.co_filename] else (code, frame.f_lasti)
@@ -347,7 +347,7 @@ class ModuleCall:
             note_module(error, self, args, kwargs)
             raise
 
-    if TYPE_CHECKING:  # a call takes what `forward` takes, and returns what it returns
+    if TYPE_CHECKING:  # a call has the signature of `forward`
         forward: Callable[..., Any]
 
         @property
@@ -356,10 +356,10 @@ class ModuleCall:
     else:
 
         def forward(self, *input: Any) -> Any:
-            """What the module computes; every subclass has its own.
+            """The output of the module; every subclass defines its own.
 
             Raises:
-                NotImplementedError: if it has not.
+                NotImplementedError: always, in this base class.
             """
             raise NotImplementedError(
                 f'Module [{type(self).__name__}] is missing the required "forward" function'
@@ -426,7 +426,7 @@ class ModuleCall:
     def _call_forward_hook(
         self, number: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
-        """The result, or what the hook gives in its place."""
+        """The result of `forward` or, unless None, the result of the hook."""
         with_kwargs = number in self._forward_hooks_with_kwargs
         replaced = hook(self, *((args, kwargs) if with_kwargs else (args,)), result)
         return result if replaced is None else replaced
@@ -437,10 +437,10 @@ class ModuleCall:
         """Call ``hook(module, args)`` before `forward`.
 
         Args:
-            hook: what it returns, if not None, replaces the positional arguments.
-            prepend: put it before the hooks that are there. Default: after them.
+            hook: its result, unless None, replaces the positional arguments.
+            prepend: call it before the other hooks, not after them. Default: False.
             with_kwargs: call ``hook(module, args, kwargs)``, which returns None or a pair of new
-                arguments and keyword arguments.
+                arguments and keyword arguments. Default: False.
         """
         handle = add_hook(self._forward_pre_hooks, hook, first=prepend)
         if with_kwargs:
@@ -454,10 +454,11 @@ class ModuleCall:
         """Call ``hook(module, args, output)`` after `forward`.
 
         Args:
-            hook: what it returns, if not None, replaces the output.
-            prepend: put it before the hooks that are there. Default: after them.
-            with_kwargs: call ``hook(module, args, kwargs, output)``.
-            always_call: call it even if `forward` raises; its own errors are then warnings.
+            hook: its result, unless None, replaces the output.
+            prepend: call it before the other hooks, not after them. Default: False.
+            with_kwargs: call ``hook(module, args, kwargs, output)``. Default: False.
+            always_call: call it even if `forward` raises; its own errors then become warnings.
+                Default: False.
         """
         handle = add_hook(self._forward_hooks, hook, first=prepend)
         if with_kwargs:
@@ -471,15 +472,16 @@ class ModuleCall:
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the inputs' gradients are known.
 
-        Both are tuples with None for what is not a tensor. What the hook returns, if not None,
-        replaces ``grad_input``. The module's forward receives views of its arguments, and the
-        caller views of the outputs; neither may be changed in place.
+        Both are tuples with None for values that are not tensors. The result of the hook, unless
+        None, replaces ``grad_input``. `forward` receives views of its arguments, and the caller
+        receives views of the outputs; neither may be changed in place.
 
         Args:
-            prepend: put it before the hooks that are there. Default: after them.
+            hook: the function to call.
+            prepend: call it before the other hooks, not after them. Default: False.
 
         Raises:
-            RuntimeError: if there are hooks of `register_backward_hook`.
+            RuntimeError: if the module has hooks of `register_backward_hook`.
         """
         if self._is_full_backward_hook is False:
             raise RuntimeError(BOTH)
@@ -490,7 +492,7 @@ class ModuleCall:
         """Call ``hook(module, grad_input, grad_output)`` with the gradients of the last node only.
 
         Raises:
-            RuntimeError: if there are hooks of `register_full_backward_hook`.
+            RuntimeError: if the module has hooks of `register_full_backward_hook`.
         """
         if self._is_full_backward_hook is True:
             raise RuntimeError(BOTH)
@@ -502,9 +504,10 @@ class ModuleCall:
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
 
-        What it returns, if not None, replaces ``grad_output`` in all that follows.
+        Its result, unless None, replaces ``grad_output`` from there on.
 
         Args:
-            prepend: put it before the hooks that are there. Default: after them.
+            hook: the function to call.
+            prepend: call it before the other hooks, not after them. Default: False.
         """
         return add_hook(self._backward_pre_hooks, hook, first=prepend)

@@ -122,7 +122,7 @@ class BatchNorm1d(_BatchNorm):
         affine: whether there are weight and bias. Default: True.
         track_running_stats: whether there are running values; otherwise those of the batch are
             used in evaluation too. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of parameters and buffers. Default: the default dtype.
         bias: whether there is a bias, if ``affine``. Default: True.
 
@@ -233,7 +233,7 @@ class InstanceNorm1d(_InstanceNorm):
         affine: whether there are weight and bias. Default: False.
         track_running_stats: whether there are running values, which are used in evaluation.
             Default: False.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of parameters and buffers. Default: the default dtype.
         bias: whether there is a bias, if ``affine``. Default: True.
 
@@ -297,7 +297,7 @@ class GroupNorm(
         num_channels: the number C of channels.
         eps: Default: 1e-5.
         affine: whether there are weight and bias. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
         bias: whether there is a bias, if ``affine``. Default: True.
 
@@ -337,7 +337,7 @@ class RMSNorm(
         normalized_shape: the sizes of those dimensions; an integer for one.
         eps: Default: the distance from 1 to the next number of the dtype.
         elementwise_affine: whether there is a weight. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the weight. Default: the default dtype.
 
     Shape:
@@ -395,7 +395,7 @@ class LayerNorm(
         eps: Default: 1e-5.
         elementwise_affine: whether there are weight and bias. Default: True.
         bias: whether there is a bias, if ``elementwise_affine``. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:

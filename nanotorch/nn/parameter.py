@@ -16,19 +16,19 @@ class Parameter(Tensor):
     """A tensor that a module lists among its parameters once it is assigned as an attribute.
 
     Args:
-        data: the values; their memory is shared. Default: an empty tensor.
+        data: the values; the parameter shares their memory. Default: an empty tensor.
         requires_grad: whether operations on it are recorded. Default: True.
 
     Raises:
-        RuntimeError: if it should require grad and its dtype is not a floating-point one, or it is
-            an inference tensor outside inference mode.
+        RuntimeError: if ``requires_grad`` is set and ``data`` is not floating-point, or is an
+            inference tensor outside inference mode.
     """
 
     _shown = "torch.nn.parameter.Parameter"
 
     @staticmethod
     def __torch_function__(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """As if they were no subclass."""
+        """Call ``func`` as for a plain tensor."""
         return func(*args, **(kwargs or {}))
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
@@ -56,7 +56,7 @@ class Parameter(Tensor):
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
-        """A parameter of copied values; its gradient and attributes are not copied."""
+        """A parameter with a copy of the values, without the gradient and the attributes."""
         if id(self) not in memo:
             memo[id(self)] = type(self)(wrap(compact_copy(self._array)), self.requires_grad)
         return memo[id(self)]
@@ -67,12 +67,12 @@ class Parameter(Tensor):
 
 
 def rebuilt(kind: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
-    """A parameter from a pickle, or a copy on the same memory."""
+    """A parameter from its parts in a pickle, on the memory of ``data``."""
     return kind(data, requires_grad)
 
 
 class _BufferType(type):
-    """Makes `isinstance(t, Buffer)` ask for the mark that `Buffer` left on the tensor."""
+    """The metaclass of `Buffer`: `isinstance(t, Buffer)` checks the mark on the tensor."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
@@ -84,7 +84,7 @@ class Buffer(metaclass=_BufferType):
     The result is an ordinary tensor with a mark on it.
 
     Args:
-        data: the values; their memory is shared. Default: an empty tensor.
+        data: the values; the buffer shares their memory. Default: an empty tensor.
         persistent: whether the buffer is part of the module's `state_dict`. Default: True.
     """
 

@@ -49,7 +49,7 @@ class RNNBase(OwnNames, Module):
         bidirectional: also go through the steps from the last to the first; outputs are joined.
             Default: False.
         proj_size: of an LSTM, the size P to which h is projected; 0 for none. Default: 0.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Raises:
@@ -439,7 +439,7 @@ class RNNCellBase(Module):
         hidden_size: the size H of the state.
         bias: whether there are biases.
         num_chunks: how many times H rows the weights have.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
     """
 
@@ -512,7 +512,7 @@ class RNNCell(RNNCellBase):
         hidden_size: the size H of the state.
         bias: whether there are biases. Default: True.
         nonlinearity: φ, "tanh" or "relu". Default: "tanh".
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:
@@ -560,7 +560,7 @@ class LSTMCell(_GatedCell):
         input_size: the size I of the input.
         hidden_size: the size H of the states.
         bias: whether there are biases. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:
@@ -597,7 +597,7 @@ class GRUCell(_GatedCell):
         input_size: the size I of the input.
         hidden_size: the size H of the state.
         bias: whether there are biases. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:

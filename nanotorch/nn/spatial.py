@@ -152,7 +152,7 @@ class Conv2d(_Conv, function=F.conv2d):
             itself. Default: 1.
         bias: whether to add one. Default: True.
         padding_mode: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:
@@ -246,7 +246,7 @@ class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d):
             that would give the input. Default: 0.
         bias: whether to add one. Default: True.
         padding_mode: "zeros" only.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:

@@ -83,7 +83,7 @@ class MultiheadAttention(Module):
         add_zero_attn: a further key and value of zeros. Default: False.
         kdim, vdim: the sizes of keys and values. Default: E.
         batch_first: inputs and result are (N, L, E) in place of (L, N, E). Default: False.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:
@@ -374,7 +374,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         batch_first: input and output are (N, T, E) in place of (T, N, E). Default: False.
         norm_first: normalize in front of both parts, not behind. Default: False.
         bias: whether there are biases. Default: True.
-        device: accepted for PyTorch's sake.
+        device: accepted for compatibility.
         dtype: of the parameters. Default: the default dtype.
 
     Shape:

@@ -11,10 +11,10 @@ from nanotorch.ops.matrix import linear as linear
 from nanotorch.ops.products import cosine_similarity as cosine_similarity
 from nanotorch.ops.products import pairwise_distance as pairwise_distance
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+if not _TYPE_CHECKING:  # type checkers see the names above only
     __getattr__, __dir__ = _on_demand("nanotorch.nn.functional")
 
-# Those that PyTorch has not written in Python, whose arguments have further names.
+# PyTorch implements these outside Python; their arguments have further names.
 # fmt: off
 for _name in (
     "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d",

@@ -31,11 +31,11 @@ __all__ = (
     "poisson_nll_loss", "smooth_l1_loss", "triplet_margin_loss",
 )  # fmt: skip
 
-# What all losses share: how their elements are reduced, and sizes that must be equal.
+# Shared by all losses: the reduction of their elements and the checks of shapes.
 
 
 def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction; `size_average` and `reduce`, PyTorch's former way to ask, win over it."""
+    """The reduction; PyTorch's former options ``size_average`` and ``reduce`` override it."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is not None and not reduce:
@@ -52,7 +52,7 @@ def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | N
 def checked_reduction(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
-    """The reduction asked for: "none", "mean" or "sum"."""
+    """The reduction, one of "none", "mean" and "sum"; raises ValueError for others."""
     reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -60,7 +60,7 @@ def checked_reduction(
 
 
 def mismatch_error(error: type[Exception], text: str, input: Tensor, target: Tensor) -> Exception:
-    """The error for a target that does not fit the input, with where both come from."""
+    """The error for a target that does not fit the input; it shows where both come from."""
     return error(text + describe_operands({"input": input, "target": target}))
 
 
@@ -72,14 +72,14 @@ def reduce_loss(values: Tensor, reduction: str) -> Tensor:
 
 
 def cast_error(result: Tensor, out: Tensor) -> RuntimeError:
-    """The error for a result that would have to be written as a lesser kind of numbers."""
+    """The error for a result whose dtype cannot be cast to the dtype of ``out``."""
     return RuntimeError(
         f"result type {result.dtype.char} can't be cast to the desired output type {out.dtype.char}"
     )
 
 
 def have_same_shape(input: Any, target: Any) -> bool:
-    """Whether two tensors have one shape."""
+    """Whether two tensors have the same shape."""
     try:
         return bool(input._array.shape == target._array.shape)
     except AttributeError:
@@ -88,7 +88,7 @@ def have_same_shape(input: Any, target: Any) -> bool:
 
 
 def match_shapes(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Input and target of one shape, broadcast if need be, with PyTorch's warning then."""
+    """Input and target with the same shape; broadcasts with PyTorch's warning if they differ."""
     if have_same_shape(input, target):
         return input, target
     warn(
@@ -104,7 +104,7 @@ def match_shapes(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def weight_errors(errors: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
-    """Errors times weights; their mean is over the weights."""
+    """Errors times weights, reduced; "mean" divides by the sum of the weights."""
     require_value(weight.size() == input.size(), "Weights and input must have the same size.")
     products = errors * weight
     if reduction == "mean":
@@ -114,8 +114,8 @@ def weight_errors(errors: Tensor, weight: Tensor, input: Tensor, reduction: str)
 
 # Losses of predictions against targets.
 #
-# ``reduction`` is "mean" (the default), "sum" or "none", which gives the loss of every element.
-# ``size_average`` and ``reduce`` are PyTorch's former way to say that; they warn.
+# ``reduction`` is "mean" (the default), "sum" or "none"; "none" returns the loss of each element.
+# ``size_average`` and ``reduce`` are PyTorch's former options for the same; they warn.
 
 
 # Of numbers
@@ -128,10 +128,10 @@ def mse_loss(
     """Squared errors ``(input - target)²``.
 
     Args:
-        weight: of each element; the mean is then over the weights.
+        weight: the weight of each element; "mean" then divides by their sum. Default: None.
 
     Shape:
-        All of one shape; others broadcast, with a warning.
+        All of the same shape; ``input`` and ``target`` otherwise broadcast, with a warning.
 
     Raises:
         ValueError: for an unknown ``reduction``, or a weight of another shape.
@@ -165,14 +165,15 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """Squared errors near zero, absolute ones beyond: for e = ``|input - target|``,
-    ``e² / (2 beta)`` where e < ``beta`` and ``e - beta / 2`` elsewhere.
+    """Squared errors below ``beta``, absolute ones above.
+
+    With e = ``|input - target|``: ``e² / (2 beta)`` where e < ``beta``, else ``e - beta / 2``.
 
     Args:
-        beta: at least 0; with 0 this is `l1_loss`. Default: 1.
+        beta: the limit, at least 0; 0 makes this `l1_loss`. Default: 1.
 
     Raises:
-        RuntimeError: for a negative ``beta``.
+        RuntimeError: if ``beta`` is negative.
 
     Reference:
         Girshick, Fast R-CNN, ICCV 2015, equation 3.
@@ -195,8 +196,8 @@ def huber_loss(
     """``delta`` times `smooth_l1_loss` with ``beta = delta``.
 
     Args:
-        delta: positive. Default: 1.
-        weight: of each element; the mean is over the elements nevertheless.
+        delta: the limit between squared and absolute errors, positive. Default: 1.
+        weight: the weight of each element; "mean" still divides by the number of elements.
 
     Raises:
         RuntimeError: if ``delta`` is not positive.
@@ -228,16 +229,17 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``-(target log(input) + (1 - target) log(1 - input))``, with logarithms held above -100.
+    """``-(target log(input) + (1 - target) log(1 - input))``, with logarithms of at least -100.
 
     Args:
         input: probabilities in [0, 1].
-        target: probabilities too, of the same shape and dtype.
-        weight: of each element; broadcasts. The mean is over the elements nevertheless.
+        target: probabilities, of the same shape and dtype.
+        weight: the weight of each element; broadcasts. "mean" still divides by the number of
+            elements.
 
     Raises:
         ValueError: if the shapes differ.
-        RuntimeError: for an ``input`` outside [0, 1], or dtypes that differ.
+        RuntimeError: if ``input`` is outside [0, 1], or the dtypes differ.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     if not have_same_shape(input, target):
@@ -265,8 +267,9 @@ def binary_cross_entropy_with_logits(
     Args:
         input: logits.
         target: probabilities, of the same shape.
-        weight: of each element; broadcasts. The mean is over the elements nevertheless.
-        pos_weight: of the positive part of each element; broadcasts, most often one per class.
+        weight: the weight of each element; broadcasts. "mean" still divides by the number of
+            elements.
+        pos_weight: the weight of the positive class in each element; broadcasts; usually (C,).
 
     Raises:
         ValueError: if the shapes differ.
@@ -294,28 +297,28 @@ def binary_cross_entropy_with_logits(
     return kernels.bce_with_logits(input, target, weight, pos_weight, reduction)
 
 
-# Losses of class scores: negative log likelihood and cross entropy.
+# Losses of class scores: negative log-likelihood and cross entropy.
 
 
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``-weight[target] * input[target]`` of each sample; the mean is over the weights.
+    """``-weight[target] * input[target]`` of each sample; "mean" divides by the sum of weights.
 
     Args:
         input: log-probabilities.
         target: class numbers in [0, C), ``int64`` or ``uint8``.
-        weight: of each class, (C,).
-        ignore_index: samples of this class number count for nothing. Default: -100.
+        weight: the weight of each class, (C,). Default: None, all 1.
+        ignore_index: samples with this class number are ignored. Default: -100.
 
     Shape:
         ``input`` (C,), (N, C) or (N, C, d₁, ...); ``target`` the same without C.
 
     Raises:
         ValueError: if the numbers of samples differ.
-        RuntimeError: for targets of other shapes or dtypes, or not as many weights as classes.
-        IndexError: for a class number out of range.
+        RuntimeError: if ``target`` has another shape or dtype, or ``weight`` another shape.
+        IndexError: if a class number is out of range.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_shapes(input, target, weight)
@@ -336,7 +339,7 @@ def nll_loss(
 
 
 def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
-    """Refuse scores, class numbers and weights that do not fit together."""
+    """Refuse class scores, class numbers and weights whose shapes or dtypes do not match."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
         check_first_tensors("nll_loss_nd", input=input, target=target)
     scores, classes = input._array.shape, target._array.shape
@@ -349,7 +352,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     wrong = len(scores) > 2 and classes[1:] != scores[2:]
-    if len(scores) == 4 or not wrong:  # PyTorch takes other classes of places for pictures
+    if len(scores) == 4 or not wrong:  # PyTorch's order of checks differs for images
         kernels.check_classes(target._array)
     if len(scores) == 1 and classes:
         told = "For 1D input, 1D target must have size 1, but got target size: {}"
@@ -369,7 +372,7 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
 
 
 def check_weights(weight: Tensor | None, classes: int, prefix: str = "") -> None:
-    """Refuse weights that are not one per class."""
+    """Refuse weights of a shape other than (``classes``,); ``prefix`` begins the message."""
     if weight is not None and not isinstance(weight, Tensor):
         raise wrong_type(weight, "Tensor", ("cross_entropy_loss", "weight", 3))
     if weight is not None and weight._array.shape != (classes,):
@@ -385,22 +388,25 @@ def cross_entropy(
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """`nll_loss` of ``log_softmax(input)``; or with class probabilities p as the target,
-    ``-Σ weight p log_softmax(input)`` over the classes, whose mean is over the samples.
+    """`nll_loss` of ``log_softmax(input)``.
+
+    With class probabilities p as the target: ``-Σ weight p log_softmax(input)`` over the classes;
+    "mean" then divides by the number of samples.
 
     Args:
         input: logits.
-        target: class numbers, or probabilities of the shape of ``input``.
-        weight: of each class, (C,).
-        ignore_index: samples of this class number count for nothing. Default: -100.
-        label_smoothing: the share, in [0, 1], of the target that is spread evenly over the
-            classes. Default: 0.
+        target: class numbers, or class probabilities of the shape of ``input``.
+        weight: the weight of each class, (C,). Default: None, all 1.
+        ignore_index: samples with this class number are ignored. Default: -100.
+        label_smoothing: the part of the target, in [0, 1], that is spread evenly over the classes.
+            Default: 0.
 
     Shape:
         ``input`` (C,), (N, C) or (N, C, d₁, ...); ``target`` the same, or without C.
 
     Raises:
-        RuntimeError, ValueError, IndexError: as `nll_loss`; for ``label_smoothing`` out of range.
+        RuntimeError: if ``label_smoothing`` is out of range; see also `nll_loss`.
+        ValueError, IndexError: see `nll_loss`.
 
     Reference:
         Szegedy et al., Rethinking the Inception Architecture for Computer Vision, CVPR 2016,
@@ -434,7 +440,7 @@ def cross_entropy(
     loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
         return loss
-    # The part that asks for all classes alike.
+    # The part of the target that is spread evenly over the classes.
     ignored = wrap(target._array == ignore_index)
     values = logs if weight is None else logs * broadcast_class_weights(weight, logs.ndim)
     even: Tensor = ops.masked_fill(-values.sum(dim), ignored, 0.0)
@@ -451,23 +457,23 @@ def cross_entropy(
 
 
 def broadcast_class_weights(weight: Tensor, ndim: int) -> Tensor:
-    """Weights (C,) in a shape that broadcasts with scores (N, C, ...)."""
+    """Weights (C,) in a shape that broadcasts to scores (N, C, ...) of ``ndim`` dimensions."""
     return weight if ndim == 1 else weight.reshape((1, -1) + (1,) * (ndim - 2))
 
 
-# Negative log likelihoods of distributions, and the divergence between two.
+# Negative log-likelihoods of distributions, and the divergence between two.
 
 
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``target * (log(target) - input)``, where ``input`` are log-probabilities.
+    """``target * (log(target) - input)`` of log-probabilities ``input``.
 
     Args:
-        reduction: also "batchmean", for the sum divided by the number of samples, which is the
-            divergence. Default: "mean", over all elements.
-        log_target: ``target`` are log-probabilities too. Default: False.
+        reduction: also "batchmean", the mean divergence: the sum divided by the number of samples.
+            Default: "mean", over all elements.
+        log_target: ``target`` contains log-probabilities, too. Default: False.
 
     Raises:
         ValueError: for an unknown ``reduction``.
@@ -504,13 +510,13 @@ def poisson_nll_loss(
     size_average: bool | None = None, eps: float = 1e-8, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``exp(input) - target * input``: of counts whose logarithm of the mean is ``input``.
+    """``exp(input) - target * input``: the loss of Poisson counts with mean ``exp(input)``.
 
     Args:
-        log_input: otherwise ``input`` is the mean: ``input - target * log(input + eps)``.
-        full: add Stirling's approximation of ``log(target!)`` where ``target > 1``.
-            Default: False.
-        eps: Default: 1e-8.
+        log_input: False if ``input`` is the mean; the loss is then
+            ``input - target * log(input + eps)``. Default: True.
+        full: add Stirling's approximation of ``log(target!)`` where ``target > 1``. Default: False.
+        eps: keeps the logarithm away from 0. Default: 1e-8.
 
     Raises:
         ValueError: for an unknown ``reduction``.
@@ -532,16 +538,16 @@ def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``(log(var) + (input - target)² / var) / 2``: of targets around ``input``.
+    """``(log(var) + (input - target)² / var) / 2``: the loss of normal targets, mean ``input``.
 
     Args:
-        var: the variances, or one number for all; of the shape of ``input``, or with 1 in place of
-            one size, or without the last.
+        var: one variance for all elements, or a tensor of the shape of ``input``. One of its sizes
+            may be 1, or its last dimension may be missing.
         full: add ``log(2π) / 2``. Default: False.
-        eps: variances are held above it. Default: 1e-6.
+        eps: the lower limit of the variances. Default: 1e-6.
 
     Raises:
-        ValueError: for negative variances, another shape, an unknown ``reduction``.
+        ValueError: for negative variances, another shape, or an unknown ``reduction``.
 
     Reference:
         Nix and Weigend, Estimating the mean and variance of the target probability distribution,
@@ -565,7 +571,7 @@ def gaussian_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-# Losses of how things lie to each other: pairs, triplets, angles.
+# Losses of relations: pairs, triplets, angles.
 
 
 def hinge_embedding_loss(
@@ -576,7 +582,7 @@ def hinge_embedding_loss(
 
     Args:
         input: distances.
-        margin: Default: 1.
+        margin: the least distance without loss where ``target`` is -1. Default: 1.
 
     Raises:
         ValueError: for an unknown ``reduction``.
@@ -596,10 +602,10 @@ def cosine_embedding_loss(
     """``1 - cos`` where ``target`` is 1, ``max(0, cos - margin)`` where it is -1.
 
     Args:
-        margin: from -1 to 1. Default: 0.
+        margin: the greatest cosine without loss where ``target`` is -1, in [-1, 1]. Default: 0.
 
     Shape:
-        ``input1`` and ``input2`` (N, D) or (D,), ``target`` (N,) or a number.
+        ``input1`` and ``input2`` (N, D) or (D,), ``target`` (N,) or ().
 
     Raises:
         RuntimeError: for other shapes.
@@ -625,13 +631,14 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
     size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """``max(0, -target * (input1 - input2) + margin)``: 1 asks for the first to be greater.
+    """``max(0, -target * (input1 - input2) + margin)``.
 
     Args:
-        margin: Default: 0.
+        target: 1 where ``input1`` should be greater, -1 where ``input2`` should.
+        margin: the least difference without loss. Default: 0.
 
     Raises:
-        RuntimeError: for different numbers of dimensions.
+        RuntimeError: if the numbers of dimensions differ.
         ValueError: for an unknown ``reduction``.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
@@ -651,18 +658,18 @@ def triplet_margin_loss(
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
-        margin: positive. Default: 1.
-        p: the order of the norm that is the distance. Default: 2.
+        margin: the least difference of distances without loss, positive. Default: 1.
+        p: the order of the norm in the distance d. Default: 2.
         eps: keeps distances away from 0. Default: 1e-6.
-        swap: take the distance of positive and negative if it is less than that of anchor and
-            negative. Default: False.
+        swap: replace d(anchor, negative) by d(positive, negative) where that is less. Default:
+            False.
 
     Shape:
         All (N, D) or (D,).
 
     Raises:
-        ValueError: if ``margin`` is not positive; for an unknown ``reduction``.
-        RuntimeError: for different numbers of dimensions.
+        ValueError: if ``margin`` is not positive, or for an unknown ``reduction``.
+        RuntimeError: if the numbers of dimensions differ.
 
     Reference:
         Balntas et al., Learning shallow convolutional feature descriptors with triplet losses,
