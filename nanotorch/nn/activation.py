@@ -196,7 +196,7 @@ class _Along(Layer, OwnNames, shown="dim"):
     """An activation along a dimension.
 
     Args:
-        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
+        dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1; this warns.
     """
 
     _own_names = ("__init__",)
@@ -211,7 +211,7 @@ class Softmax(_Along, function=F.softmax):
     """``exp(x)`` divided by its sum along ``dim``: positive, with sum 1.
 
     Args:
-        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
+        dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1; this warns.
     """
 
 
@@ -219,7 +219,7 @@ class Softmin(_Along, function=F.softmin):
     """`Softmax` of ``-x``.
 
     Args:
-        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
+        dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1; this warns.
     """
 
 
@@ -227,7 +227,7 @@ class LogSoftmax(_Along, function=F.log_softmax):
     """The logarithm of `Softmax`, exact for inputs of any size.
 
     Args:
-        dim: the dimension. Default: None, for the dimension of old PyTorch, with a warning.
+        dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1; this warns.
     """
 
 

@@ -19,7 +19,7 @@ from nanotorch.ops.arguments import require_value
 
 
 class _Affine(Layer):
-    """A normalization with a weight and a bias, either of which may be None."""
+    """The base of normalizations with a weight and a bias; both may be None."""
 
     def _add_parameters(self, shape: Any, wanted: dict[str, bool], **options: Any) -> None:
         for name, there in wanted.items():
@@ -28,7 +28,7 @@ class _Affine(Layer):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weights 1, biases 0."""
+        """Set the weight to 1 and the bias to 0."""
         for name, value in (("weight", 1.0), ("bias", 0.0)):
             parameter = getattr(self, name, None)
             if parameter is not None:
@@ -39,10 +39,10 @@ class _Affine(Layer):
 
 
 class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_running_stats"):
-    """Batch normalization of inputs of any number of dimensions; see `BatchNorm1d`."""
+    """The base of batch normalizations; see `BatchNorm1d`."""
 
-    _version = 2  # since `num_batches_tracked` is part of the state
-    _dims: ClassVar[tuple[int, ...]] = ()  # how many dimensions an input may have
+    _version = 2  # the first version with `num_batches_tracked` in the state
+    _dims: ClassVar[tuple[int, ...]] = ()  # the numbers of dimensions that an input may have
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
@@ -62,14 +62,14 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
         self._add_parameters(num_features, wanted, **options)
 
     def reset_running_stats(self) -> None:
-        """Forget what was seen: mean 0, variance 1, no batches."""
+        """Reset the running values: mean 0, variance 1, no batches."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """`reset_running_stats`, weights 1, biases 0."""
+        """Reset the running values; set the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -89,7 +89,7 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized per channel."""
+        """The normalized input."""
         self._check_input_dim(input)
         mean, variance = self.running_mean, self.running_var
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -111,32 +111,33 @@ class _BatchNorm(_Affine, shown=":num_features eps momentum affine bias track_ru
 class BatchNorm1d(_BatchNorm):
     """``y = (x - mean) / √(variance + eps) * weight + bias`` per channel.
 
-    In training, mean and (biased) variance are those of the batch, and the running values move
-    towards its mean and (unbiased) variance; in evaluation, the running values are used.
+    Training uses the mean and (biased) variance of the batch and moves the running values towards
+    its mean and (unbiased) variance. Evaluation uses the running values.
 
     Args:
         num_features: the number C of channels.
-        eps: positive. Default: 1e-5.
-        momentum: how far the running values move at each step; None for the average over all
-            batches. Default: 0.1.
-        affine: whether there are weight and bias. Default: True.
-        track_running_stats: whether there are running values; otherwise those of the batch are
-            used in evaluation too. Default: True.
+        eps: added to the variance, positive. Default: 1e-5.
+        momentum: the weight of a new batch in the running values; None averages all batches.
+            Default: 0.1.
+        affine: whether to have a weight and a bias. Default: True.
+        track_running_stats: whether to have running values; without them, evaluation uses the
+            batch, too. Default: True.
         device: accepted for compatibility.
-        dtype: of parameters and buffers. Default: the default dtype.
-        bias: whether there is a bias, if ``affine``. Default: True.
+        dtype: the dtype of parameters and buffers. Default: the default dtype.
+        bias: whether to have a bias, if ``affine``. Default: True.
 
     Shape:
         Input and output (N, C) or (N, C, L).
 
     Attributes:
-        weight, bias: (C,), ones and zeros at first; None unless ``affine``.
-        running_mean, running_var: (C,) buffers, zeros and ones at first; ``num_batches_tracked``:
-            how many batches were seen; None unless ``track_running_stats``.
+        weight, bias: (C,), initially ones and zeros; None unless ``affine``.
+        running_mean, running_var: (C,) buffers, initially zeros and ones; None unless
+            ``track_running_stats``.
+        num_batches_tracked: the number of batches in training; None likewise.
 
     Raises:
-        ValueError: for inputs of other numbers of dimensions; in training, for one value per
-            channel.
+        ValueError: if the input has another number of dimensions or, in training, only one value
+            per channel.
 
     Reference:
         Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
@@ -147,7 +148,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """`BatchNorm1d` of pictures.
+    """`BatchNorm1d` of images.
 
     Shape:
         Input and output (N, C, H, W).
@@ -174,7 +175,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class _InstanceNorm(_BatchNorm):
-    """Instance normalization of inputs of a number of dimensions; see `InstanceNorm1d`."""
+    """The base of instance normalizations; see `InstanceNorm1d`."""
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
@@ -189,7 +190,7 @@ class _InstanceNorm(_BatchNorm):
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
     ) -> None:
         if (local_metadata.get("version") or 1) < 2 and not self.track_running_stats:
-            # Before its first version with a number, PyTorch tracked statistics always.
+            # Files without a version come from a PyTorch that always tracked statistics.
             keys = [prefix + name for name in ("running_mean", "running_var")]
             found = [key for key in keys if state_dict.pop(key, None) is not None]
             if found:
@@ -198,7 +199,7 @@ class _InstanceNorm(_BatchNorm):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized per sample and channel."""
+        """The normalized input."""
         self._check_input_dim(input)
         single = input.dim() == self._dims[0]
         at = 0 if single else 1
@@ -228,28 +229,27 @@ class InstanceNorm1d(_InstanceNorm):
 
     Args:
         num_features: the number C of channels.
-        eps: Default: 1e-5.
-        momentum: how far the running values move at each step. Default: 0.1.
-        affine: whether there are weight and bias. Default: False.
-        track_running_stats: whether there are running values, which are used in evaluation.
-            Default: False.
+        eps: added to the variance. Default: 1e-5.
+        momentum: the weight of a new batch in the running values. Default: 0.1.
+        affine: whether to have a weight and a bias. Default: False.
+        track_running_stats: whether to have running values, for evaluation. Default: False.
         device: accepted for compatibility.
-        dtype: of parameters and buffers. Default: the default dtype.
-        bias: whether there is a bias, if ``affine``. Default: True.
+        dtype: the dtype of parameters and buffers. Default: the default dtype.
+        bias: whether to have a bias, if ``affine``. Default: True.
 
     Shape:
         Input and output (N, C, L) or (C, L).
 
     Attributes:
-        weight, bias: (C,), ones and zeros at first; None unless ``affine``.
-        running_mean, running_var: (C,) buffers, zeros and ones at first; None unless
+        weight, bias: (C,), initially ones and zeros; None unless ``affine``.
+        running_mean, running_var: (C,) buffers, initially zeros and ones; None unless
             ``track_running_stats``.
 
     Raises:
-        ValueError: for inputs of other numbers of dimensions or, if ``affine``, of channels.
+        ValueError: if the input has another number of dimensions or, if ``affine``, of channels.
 
     Warns:
-        UserWarning: for another number of channels, if not ``affine``.
+        UserWarning: if the input has another number of channels, unless ``affine``.
 
     Reference:
         Ulyanov, Vedaldi and Lempitsky, Instance Normalization: The Missing Ingredient for Fast
@@ -260,7 +260,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """`InstanceNorm1d` of pictures.
+    """`InstanceNorm1d` of images.
 
     Shape:
         Input and output (N, C, H, W) or (C, H, W).
@@ -293,22 +293,22 @@ class GroupNorm(
     """``y = (x - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
 
     Args:
-        num_groups: into how many groups of equal size the channels are divided.
+        num_groups: the number of groups, which are of equal size.
         num_channels: the number C of channels.
-        eps: Default: 1e-5.
-        affine: whether there are weight and bias. Default: True.
+        eps: added to the variance. Default: 1e-5.
+        affine: whether to have a weight and a bias. Default: True.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
-        bias: whether there is a bias, if ``affine``. Default: True.
+        dtype: the dtype of the parameters. Default: the default dtype.
+        bias: whether to have a bias, if ``affine``. Default: True.
 
     Shape:
         Input and output (N, C, ...).
 
     Attributes:
-        weight, bias: (C,), ones and zeros at first; or None.
+        weight, bias: (C,), initially ones and zeros; or None.
 
     Raises:
-        ValueError: if the channels cannot be divided so.
+        ValueError: if ``num_groups`` does not divide ``num_channels``.
 
     Reference:
         Wu and He, Group Normalization, ECCV 2018.
@@ -334,17 +334,17 @@ class RMSNorm(
     """``y = x / √(mean(x²) + eps) * weight`` over the last dimensions.
 
     Args:
-        normalized_shape: the sizes of those dimensions; an integer for one.
-        eps: Default: the distance from 1 to the next number of the dtype.
-        elementwise_affine: whether there is a weight. Default: True.
+        normalized_shape: the sizes of these dimensions; an integer for one.
+        eps: added to the mean square. Default: the machine epsilon of the dtype.
+        elementwise_affine: whether to have a weight. Default: True.
         device: accepted for compatibility.
-        dtype: of the weight. Default: the default dtype.
+        dtype: the dtype of the weight. Default: the default dtype.
 
     Shape:
         Input and output (..., *normalized_shape).
 
     Attributes:
-        weight: of shape ``normalized_shape``, ones at first; or None.
+        weight: of shape ``normalized_shape``, initially ones; or None.
 
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
@@ -364,8 +364,8 @@ class LocalResponseNorm(Layer, function=F.local_response_norm, shown=":size alph
     """``y = x / (k + alpha * s) ** beta``, where s is the mean square of neighbouring channels.
 
     Args:
-        size: the number of these, the channel itself in their middle.
-        alpha, beta, k: Default: 1e-4, 0.75 and 1.
+        size: the number of these channels, centered on the channel itself.
+        alpha, beta, k: the numbers in the formula. Default: 1e-4, 0.75 and 1.
 
     Shape:
         Input and output (N, C, ...).
@@ -391,18 +391,18 @@ class LayerNorm(
     """``y = (x - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
 
     Args:
-        normalized_shape: the sizes of those dimensions; an integer for one.
-        eps: Default: 1e-5.
-        elementwise_affine: whether there are weight and bias. Default: True.
-        bias: whether there is a bias, if ``elementwise_affine``. Default: True.
+        normalized_shape: the sizes of these dimensions; an integer for one.
+        eps: added to the variance. Default: 1e-5.
+        elementwise_affine: whether to have a weight and a bias. Default: True.
+        bias: whether to have a bias, if ``elementwise_affine``. Default: True.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input and output (..., *normalized_shape).
 
     Attributes:
-        weight, bias: of shape ``normalized_shape``, ones and zeros at first; or None.
+        weight, bias: of shape ``normalized_shape``, initially ones and zeros; or None.
 
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.

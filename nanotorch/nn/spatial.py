@@ -1,4 +1,4 @@
-"""Layers of pictures and signals: convolution, padding, pooling, other sizes, windows."""
+"""Layers of signals and images: convolution, padding, pooling, resampling, windows."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What convolutions and transposed convolutions share; see `Conv2d` and `ConvTranspose2d`."""
+    """The base of convolutions and transposed ones; see `Conv2d` and `ConvTranspose2d`."""
 
     weight: Tensor
     bias: Tensor | None
@@ -51,7 +51,7 @@ class _ConvNd(Module):
         self.output_padding = sizes(output_padding, dims)
         self.groups, self.padding_mode = groups, padding_mode
         self._check()
-        self._reversed_padding_repeated_twice: Any  # as `pad` takes it
+        self._reversed_padding_repeated_twice: Any  # in the order of `pad`
         if isinstance(padding, str):
             reach = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=False)]
             totals = reach[::-1] if padding == "same" else [0] * dims
@@ -69,7 +69,7 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _check(self) -> None:
-        """Refuse what does not go together."""
+        """Refuse options that do not match: groups, padding and its mode."""
         require_value(self.groups > 0, "groups must be a positive integer")
         for name in ("in_channels", "out_channels"):
             divisible = not getattr(self, name) % self.groups
@@ -105,7 +105,7 @@ class _ConvNd(Module):
 
 
 class _Conv(OwnNames, _ConvNd):
-    """Convolutions; see `Conv2d`."""
+    """The base of convolutions; see `Conv2d`."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
@@ -130,7 +130,7 @@ class _Conv(OwnNames, _ConvNd):
 
 
 class Conv1d(_Conv, function=F.conv1d):
-    """A convolution of signals: see `Conv2d`.
+    """A convolution of signals; see `Conv2d`.
 
     Shape:
         Input (N, C, L) or (C, L), weight (O, C / groups, K).
@@ -138,39 +138,39 @@ class Conv1d(_Conv, function=F.conv1d):
 
 
 class Conv2d(_Conv, function=F.conv2d):
-    """A convolution: ``out[n, o] = bias[o] + Σ_c weight[o, c] ⋆ input[n, c]``.
+    """A convolution of images: ``out[n, o] = bias[o] + Σ_c weight[o, c] ⋆ input[n, c]``.
 
     Args:
         in_channels: the number C of channels of the input.
         out_channels: the number O of channels of the output.
-        kernel_size: K, a number or one per dimension, as for the following.
-        stride: how far neighbouring windows are apart. Default: 1.
-        padding: how much is put around the input; "valid" for nothing, "same" for as much as keeps
-            its size. Default: 0.
-        dilation: how far neighbouring elements of a window are apart. Default: 1.
-        groups: into how many groups channels and outputs are divided, each of which sees only
-            itself. Default: 1.
-        bias: whether to add one. Default: True.
+        kernel_size: the size K of the windows: a number, or one per dimension, as in the next ones.
+        stride: the distance between windows. Default: 1.
+        padding: the padding at each border; "valid" adds none, "same" keeps the size of the input.
+            Default: 0.
+        dilation: the distance between elements of a window. Default: 1.
+        groups: the number of groups of channels; each group of outputs sees only its own group of
+            inputs. Default: 1.
+        bias: whether to add a bias. Default: True.
         padding_mode: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input (N, C, H, W) or (C, H, W); output (N, O, ...) or (O, ...) with height
         ``⌊(H + 2 padding - dilation (K - 1) - 1) / stride⌋ + 1``.
 
     Attributes:
-        weight: (O, C / groups, K, K), drawn uniformly from ±1/√(C / groups · K²).
+        weight: (O, C / groups, K, K), drawn uniformly from [-b, b), b = 1/√(C / groups · K²).
         bias: (O,), drawn likewise; None without bias.
 
     Raises:
-        ValueError: if channels do not divide into groups, for another padding or its mode, and for
-            "same" with a stride.
+        ValueError: if ``groups`` does not divide the channels, for an unknown ``padding`` or
+            ``padding_mode``, and for "same" with a stride.
     """
 
 
 class Conv3d(_Conv, function=F.conv3d):
-    """A convolution of volumes: see `Conv2d`.
+    """A convolution of volumes; see `Conv2d`.
 
     Shape:
         Input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, K, K, K).
@@ -178,7 +178,7 @@ class Conv3d(_Conv, function=F.conv3d):
 
 
 class _ConvTransposeNd(OwnNames, _ConvNd):
-    """Transposed convolutions; see `ConvTranspose2d`."""
+    """The base of transposed convolutions; see `ConvTranspose2d`."""
 
     transposed_layer = True
 
@@ -199,10 +199,11 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         """The transposed convolution of the input.
 
         Args:
-            output_size: of the result, where several are possible; with or without (N, C).
+            output_size: the size of the result, with or without (N, C). Default: the size by
+                ``output_padding``.
 
         Raises:
-            ValueError: for a size that is not possible.
+            ValueError: if this size is not possible.
         """
         padding = self._output_padding(input, output_size)
         return self.function(
@@ -211,7 +212,7 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         )  # fmt: skip
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> Ints:
-        """The output padding that leads to ``output_size``."""
+        """The output padding for a result of size ``output_size``."""
         if output_size is None:
             return self.output_padding
         dims, ndim = self.dims, input.ndim
@@ -232,29 +233,30 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d):
-    """A transposed convolution of signals: see `ConvTranspose2d`."""
+    """A transposed convolution of signals; see `ConvTranspose2d`."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d):
-    """The adjoint of a convolution for its input, plus a bias: from its outputs back to its inputs.
+    """A transposed convolution: a convolution's gradient of its input, plus a bias.
 
     Args:
-        in_channels: the number C of channels of the input: the outputs of the convolution.
+        in_channels: the number C of channels of the input, the outputs of the convolution.
         out_channels: the number O of channels of the output.
-        kernel_size, stride, padding, dilation, groups: of the convolution; see `Conv2d`.
-        output_padding: by how much the output is larger than the smallest input of the convolution
-            that would give the input. Default: 0.
-        bias: whether to add one. Default: True.
+        kernel_size, stride, padding, dilation, groups: the options of the convolution; see
+            `Conv2d`.
+        output_padding: added to the size of the output, because a convolution with a stride maps
+            several sizes to one. Default: 0.
+        bias: whether to add a bias. Default: True.
         padding_mode: "zeros" only.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input (N, C, H, W) or (C, H, W); output (N, O, ...) or (O, ...) with height
         ``(H - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1``.
 
     Attributes:
-        weight: (C, O / groups, K, K), drawn uniformly from ±1/√(O / groups · K²).
+        weight: (C, O / groups, K, K), drawn uniformly from [-b, b), b = 1/√(O / groups · K²).
         bias: (O,), drawn likewise; None without bias.
 
     Raises:
@@ -266,17 +268,18 @@ class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d):
 
 
 class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d):
-    """A transposed convolution of volumes: see `ConvTranspose2d`."""
+    """A transposed convolution of volumes; see `ConvTranspose2d`."""
 
 
 # Padding layers.
 
 
 class _Pad(OwnNames, Module):
-    """What padding layers share.
+    """The base of padding layers.
 
     Args:
-        padding: how much on all sides; or before and after, the last dimension first.
+        padding: one number for all borders, or the numbers before and after, the last dimension
+            first.
     """
 
     _own_names = ("__init__",)
@@ -295,7 +298,7 @@ class _Pad(OwnNames, Module):
         self.padding: Any = (padding,) * count if isinstance(padding, int) else tuple(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with more elements around it."""
+        """The input with padding."""
         return pad(input, self.padding, self.mode, self.value)
 
     def extra_repr(self) -> str:
@@ -306,7 +309,7 @@ class _Pad(OwnNames, Module):
 
 
 class _ConstantPadNd(_Pad):
-    """Padding with one value."""
+    """The base of padding with one value."""
 
     def __init__(self, padding: Number, value: float) -> None:
         super().__init__(padding)
@@ -329,7 +332,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class _ZeroPadNd(_ConstantPadNd):
-    """Padding with zeros."""
+    """The base of padding with zeros."""
 
     def __init__(self, padding: Number) -> None:
         super().__init__(padding, 0.0)
@@ -354,7 +357,7 @@ class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
 
 
 class _ReflectionPadNd(_Pad):
-    """Padding mirrored at the borders."""
+    """The base of padding by reflection at the borders."""
 
     mode = "reflect"
 
@@ -372,7 +375,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 
 class _ReplicationPadNd(_Pad):
-    """Padding with the border repeated."""
+    """The base of padding by repeated borders."""
 
     mode = "replicate"
 
@@ -390,12 +393,12 @@ class ReplicationPad3d(_ReplicationPadNd):
 
 
 class _CircularPadNd(_Pad):
-    """Padding with the elements of the other side."""
+    """The base of periodic padding."""
 
     mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with the elements of the other side around it."""
+        """The input with periodic padding."""
         low, found = self.dims + 1, input.dim()
         told = "expected {}D or {}D input (got {}D input)"
         require_value(found in (low, low + 1), told, low, low + 1, found)
@@ -418,12 +421,12 @@ class CircularPad3d(_CircularPadNd):
 
 
 def _usual_stride(layer: Any) -> None:
-    """Windows that lie side by side, where no stride is given."""
+    """Set the default stride: the size of the windows."""
     if layer.stride is None:
         layer.stride = layer.kernel_size
 
 
-# The greatest
+# Maxima
 
 
 class _MaxPoolNd(
@@ -431,7 +434,7 @@ class _MaxPoolNd(
     gives="kernel_size stride padding dilation ceil_mode return_indices",
     shown="kernel_size stride padding dilation ceil_mode",
 ):
-    """What layers share that take the greatest elements; see `MaxPool2d`."""
+    """The base of max pooling; see `MaxPool2d`."""
 
     kernel_size: Number
     stride: Number | None = None
@@ -445,37 +448,37 @@ class _MaxPoolNd(
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
-    """The greatest elements of windows over one dimension: see `MaxPool2d`."""
+    """The greatest element of each window over the last dimension; see `MaxPool2d`."""
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The greatest element of each window over the last two dimensions.
 
     Args:
-        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
-        stride: s, how far neighbouring windows are apart. Default: K.
-        padding: p, how far windows reach beyond the borders. Default: 0.
-        dilation: d, how far neighbouring elements of a window are apart. Default: 1.
-        return_indices: whether to return where each is, too. Default: False.
+        kernel_size: the size K of the windows: a number, or one per dimension, as in the next ones.
+        stride: the distance s between windows. Default: K.
+        padding: the padding p at each border, at most half a window. Default: 0.
+        dilation: the distance d between elements of a window. Default: 1.
+        return_indices: return the indices of the elements, too. Default: False.
         ceil_mode: let the last window reach beyond the padding. Default: False.
 
     Shape:
         Input (N, C, H, W) or (C, H, W); output height ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
 
     Raises:
-        RuntimeError: for numbers out of range and shapes that do not fit.
+        RuntimeError: if a number is out of range, or the shapes do not match.
     """
 
 
 class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
-    """The greatest elements of windows over three dimensions: see `MaxPool2d`."""
+    """The greatest element of each window over the last three dimensions; see `MaxPool2d`."""
 
 
 # Means
 
 
 class _AvgPoolNd(Layer, OwnNames, shown="kernel_size stride padding"):
-    """What layers of means share; see `AvgPool2d`."""
+    """The base of average pooling; see `AvgPool2d`."""
 
     _own_names = ("__init__",)
     kernel_size: Number
@@ -489,7 +492,7 @@ class _AvgPoolNd(Layer, OwnNames, shown="kernel_size stride padding"):
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
-    """The means of windows over one dimension: see `AvgPool2d`."""
+    """The mean of each window over the last dimension; see `AvgPool2d`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -498,7 +501,7 @@ class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
 
 
 class _AvgPool(_AvgPoolNd):
-    """What layers of means over several dimensions share; see `AvgPool2d`."""
+    """The base of average pooling over several dimensions; see `AvgPool2d`."""
 
     divisor_override: int | None = None
 
@@ -508,35 +511,35 @@ class AvgPool2d(_AvgPool, function=F.avg_pool2d):
 
     Args:
         kernel_size, stride, padding, ceil_mode: see `MaxPool2d`.
-        count_include_pad: whether padding counts as elements that are zero. Default: True.
-        divisor_override: by what sums are divided instead of the number of elements.
+        count_include_pad: count padding as elements with value zero. Default: True.
+        divisor_override: the divisor of the sums. Default: the number of elements.
     """
 
 
 class AvgPool3d(_AvgPool, function=F.avg_pool3d):
-    """The means of windows over three dimensions: see `AvgPool2d`."""
+    """The mean of each window over the last three dimensions; see `AvgPool2d`."""
 
 
-# Parts
+# Parts: windows by the size of the output
 
 
 class _AdaptiveAvgPoolNd(Layer, shown="output_size"):
-    """What layers share that take means of parts; see `AdaptiveAvgPool2d`."""
+    """The base of adaptive average pooling; see `AdaptiveAvgPool2d`."""
 
     output_size: Any
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
-    """The means of parts of one dimension: see `AdaptiveAvgPool2d`."""
+    """The mean of each part of the last dimension; see `AdaptiveAvgPool2d`."""
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
-    """The mean of each of (h, w) parts of the last two dimensions, whatever their sizes.
+    """The mean of each of (h, w) parts of the last two dimensions, for inputs of any size.
 
-    Along a dimension part k goes from ``⌊k H / h⌋`` to ``⌈(k + 1) H / h⌉``.
+    Along a dimension, part k covers ``⌊k H / h⌋`` up to, not including, ``⌈(k + 1) H / h⌉``.
 
     Args:
-        output_size: a number, or one per dimension; None for the size of the input.
+        output_size: a number, or one per dimension; None keeps the size of the input.
 
     Shape:
         Input (N, C, H, W) or (C, H, W), output (N, C, h, w) or (C, h, w).
@@ -544,18 +547,18 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
-    """The means of parts of three dimensions: see `AdaptiveAvgPool2d`."""
+    """The mean of each part of the last three dimensions; see `AdaptiveAvgPool2d`."""
 
 
 class _AdaptiveMaxPoolNd(Layer, shown="output_size"):
-    """What layers share that take the greatest elements of parts; see `AdaptiveMaxPool2d`."""
+    """The base of adaptive max pooling; see `AdaptiveMaxPool2d`."""
 
     output_size: Any
     return_indices: bool = False
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The greatest elements of parts of one dimension: see `AdaptiveMaxPool2d`."""
+    """The greatest element of each part of the last dimension; see `AdaptiveMaxPool2d`."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
@@ -563,28 +566,28 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
 
     Args:
         output_size: see `AdaptiveAvgPool2d`.
-        return_indices: whether to return where each is, too. Default: False.
+        return_indices: return the indices of the elements, too. Default: False.
     """
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
-    """The greatest elements of parts of three dimensions: see `AdaptiveMaxPool2d`."""
+    """The greatest element of each part of the last three dimensions; see `AdaptiveMaxPool2d`."""
 
 
-# Layers that make pictures larger or smaller.
+# Layers that resample images.
 
 
 class Upsample(Layer, function=F.interpolate):
-    """Pictures of another size.
+    """The input resampled to another size; see `nn.functional.interpolate`.
 
     Args:
-        size: of the result: a number, or one per dimension.
-        scale_factor: by how much it is larger, where ``size`` is not given.
+        size: the size of the result: a number, or one per dimension.
+        scale_factor: the size of the result relative to the input, instead of ``size``.
         mode: "nearest", "linear" (one dimension), "bilinear", "bicubic" (two) or "trilinear"
             (three). Default: "nearest".
-        align_corners: whether the middles of the outermost elements stay where they are, rather
-            than the outer edges. Default: False.
-        recompute_scale_factor: take the scale from the sizes, which are whole numbers.
+        align_corners: align the centers of the outermost elements, not their outer edges. Default:
+            False.
+        recompute_scale_factor: compute the scale from the rounded sizes. Default: False.
 
     Shape:
         Input (N, C, L), (N, C, H, W) or (N, C, D, H, W), output (N, C, *size).
@@ -623,14 +626,14 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
-# Layers of windows as columns, and of channels exchanged with space.
+# Layers that exchange space and channels.
 
 
 class Unfold(Layer, function=F.unfold, shown="kernel_size dilation padding stride"):
-    """The windows of pictures, each as a column.
+    """The windows of images, each as a column.
 
     Args:
-        kernel_size: (K, L), the size of the windows: a number, or one per dimension.
+        kernel_size: the size (K, L) of the windows: a number, or one per dimension.
         dilation, padding, stride: see `Conv2d`. Default: 1, 0 and 1.
 
     Shape:
@@ -644,10 +647,10 @@ class Unfold(Layer, function=F.unfold, shown="kernel_size dilation padding strid
 
 
 class Fold(Layer, function=F.fold, shown="output_size kernel_size dilation padding stride"):
-    """Columns added to where `Unfold` takes them from.
+    """The sum of windows, given as columns, at their places: the adjoint of `Unfold`.
 
     Args:
-        output_size: (H, W) of the result.
+        output_size: the size (H, W) of the result.
         kernel_size, dilation, padding, stride: see `Unfold`.
     """
 

@@ -1,4 +1,4 @@
-"""Activations, dropout, attention, and rows of tables by index."""
+"""Activations, dropout, attention and embeddings."""
 
 import math
 from typing import Any
@@ -45,7 +45,7 @@ elu_, hardtanh_, leaky_relu_ = kernels.elu_, kernels.hardtanh_, kernels.leaky_re
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``; with ``inplace``, written into ``input``."""
+    """``max(input, 0)``; ``inplace`` writes it into ``input``."""
     check_input("relu", input)
     return input.relu_() if inplace else kernels.relu(input)
 
@@ -77,7 +77,7 @@ def selu_(input: Tensor) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu` with the scale and ``alpha`` under which activations keep mean 0 and variance 1.
+    """`elu` with the scale and ``alpha`` that keep activations at mean 0 and variance 1.
 
     Reference:
         Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
@@ -91,10 +91,10 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor
 
     Args:
         approximate: "tanh" for an approximation by a hyperbolic tangent. Default: "none".
-        out: where to write the result.
+        out: the tensor for the result. Default: a new one.
 
     Raises:
-        RuntimeError: for another word.
+        RuntimeError: for another ``approximate``.
 
     Reference:
         Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
@@ -122,7 +122,7 @@ def logsigmoid(input: Tensor, *, out: Any = None) -> Tensor:
 def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None
 ) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
+    """``log(1 + exp(beta * input)) / beta`` or, where ``beta * input > threshold``, ``input``."""
     check_input("softplus", input)
     return kernels.softplus(input, beta, threshold, out=out)
 
@@ -140,7 +140,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """``input`` held between ``min_val`` and ``max_val``.
+    """``input`` clamped to [``min_val``, ``max_val``].
 
     Raises:
         ValueError: if ``min_val`` is greater than ``max_val``.
@@ -152,7 +152,7 @@ def hardtanh(
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input`` held between 0 and 6."""
+    """``input`` clamped to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -160,7 +160,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def usual_dim(name: str, ndim: int) -> int:
-    """The dimension that PyTorch picks where none is given, with its warning."""
+    """PyTorch's dimension for calls without ``dim``, with its warning."""
     warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument."
@@ -174,11 +174,11 @@ def softmax(
     """``exp(input)`` divided by its sum along ``dim``: positive, with sum 1.
 
     Args:
-        dim: a dimension of ``input``.
-        dtype: compute in this dtype.
+        dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1.
+        dtype: the dtype of the computation and the result. Default: that of ``input``.
 
     Warns:
-        UserWarning: if ``dim`` is not given: 0 for 0, 1 or 3 dimensions, else 1.
+        UserWarning: without ``dim``.
     """
     dim = usual_dim("softmax", input.dim()) if dim is None else dim
     return input.softmax(dim, dtype)
@@ -187,7 +187,7 @@ def softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """`softmax` of ``-input``."""
+    """`softmax` of ``-input``; the arguments are those of `softmax`."""
     dim = usual_dim("softmin", input.dim()) if dim is None else dim
     return (-input).softmax(dim, dtype)
 
@@ -195,12 +195,12 @@ def softmin(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
-    """The logarithm of `softmax`, exact for inputs of any size; arguments as there."""
+    """The logarithm of `softmax`, exact for inputs of any size; the arguments are the same."""
     dim = usual_dim("log_softmax", input.dim()) if dim is None else dim
     return input.log_softmax(dim, dtype)
 
 
-# Further activations: gates, soft and hard shrinkage, slopes that are learned or drawn.
+# Further activations: gates, hard forms, random choices.
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -217,7 +217,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along ``dim`` times the sigmoid of the second half.
 
     Raises:
-        RuntimeError: for an odd size, or no dimension.
+        RuntimeError: if the size along ``dim`` is odd, or ``input`` has no dimensions.
 
     Reference:
         Dauphin et al., Language Modeling with Gated Convolutional Networks, ICML 2017.
@@ -230,7 +230,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input + 3`` held between 0 and 6, divided by 6.
+    """``input + 3`` clamped to [0, 6], divided by 6.
 
     Reference:
         Courbariaux, Bengio and David, BinaryConnect, NeurIPS 2015.
@@ -252,17 +252,18 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A random sample of a relaxed choice of one class: ``softmax((logits + noise) / tau)``.
+    """A random relaxed choice of one class: ``softmax((logits + noise) / tau)``.
 
     Args:
         logits: unnormalized log-probabilities.
         tau: the temperature, positive. Default: 1.
-        hard: choose one class with 1, the others 0; the gradient is that of the relaxed choice.
-        eps: without effect.
-        dim: of the classes. Default: the last.
+        hard: return 1 for one class and 0 for the others; the gradient is still that of the relaxed
+            choice. Default: False.
+        eps: has no effect.
+        dim: the dimension of the classes. Default: the last.
 
     Warns:
-        UserWarning: if ``eps`` is given.
+        UserWarning: for an ``eps`` other than 1e-10.
 
     Reference:
         Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax, ICLR 2017;
@@ -283,15 +284,15 @@ def gumbel_softmax(
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Set each element to zero with probability ``p`` and divide the others by ``1 - p``.
+    """``input`` with elements zeroed with probability ``p``, the others divided by ``1 - p``.
 
     Args:
-        p: in [0, 1]. Default: 0.5.
-        training: otherwise ``input`` is returned as it is. Default: True.
-        inplace: change ``input`` itself. Default: False.
+        p: the probability of zero, in [0, 1]. Default: 0.5.
+        training: False returns ``input`` unchanged. Default: True.
+        inplace: write into ``input``. Default: False.
 
     Raises:
-        ValueError: for a ``p`` out of range.
+        ValueError: if ``p`` is out of range.
 
     Reference:
         Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
@@ -307,7 +308,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @under_vmap(alike, random=True)
 def dropout_factors(input: Tensor, p: float) -> Tensor:
-    """The factor of each element: 0 or ``1 / (1 - p)``, drawn as PyTorch draws it."""
+    """The random factor of each element: 0 or ``1 / (1 - p)``, in PyTorch's random order."""
     array, target = empty_layout(input, None)
     if p == 1.0:
         array.fill(0)
@@ -321,7 +322,7 @@ def dropout_factors(input: Tensor, p: float) -> Tensor:
 
 
 def check_probability(p: float) -> None:
-    """Refuse what is no probability."""
+    """Raise ValueError unless ``p`` is in [0, 1]."""
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -331,7 +332,7 @@ def check_probability(p: float) -> None:
 
 @under_vmap(each, random=True)
 def channel_mask(input: Tensor, p: float) -> Tensor:
-    """Ones and zeros for the channels of (N, C, ...), in a shape that broadcasts with it."""
+    """Ones and zeros, one per channel of (N, C, ...), of shape (N, C, 1, ...)."""
     require(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
     shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
     return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
@@ -340,7 +341,7 @@ def channel_mask(input: Tensor, p: float) -> Tensor:
 def drop_channels(
     input: Tensor, p: float, training: bool, inplace: bool, single: bool = False
 ) -> Tensor:
-    """`dropout` of whole channels of (N, C, ...), or if ``single`` of (C, ...)."""
+    """`dropout` of whole channels of (N, C, ...) or, if ``single``, of (C, ...)."""
     if single:
         input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     if p and training and input._array.size:
@@ -363,8 +364,8 @@ def dropout1d(
         ``input`` (N, C, L) or (C, L); the result the same.
 
     Raises:
-        ValueError: for a ``p`` out of range.
-        RuntimeError: for inputs of other numbers of dimensions.
+        ValueError: if ``p`` is out of range.
+        RuntimeError: if ``input`` has another number of dimensions.
     """
     check_probability(p)
     if input.dim() not in (2, 3):
@@ -375,16 +376,16 @@ def dropout1d(
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
-    """`dropout` of whole channels of pictures.
+    """`dropout` of whole channels of images.
 
     Shape:
-        ``input`` (N, C, H, W), or (N, C, L), with a warning; the result the same.
+        ``input`` (N, C, H, W), or (N, C, L) with a warning; the result the same.
 
     Raises:
-        ValueError: for a ``p`` out of range.
+        ValueError: if ``p`` is out of range.
 
     Warns:
-        UserWarning: for inputs of other numbers of dimensions.
+        UserWarning: unless ``input`` has four dimensions.
 
     Reference:
         Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
@@ -417,7 +418,7 @@ def dropout3d(
 
 
 def warn_of_dimensions(name: str, ndim: int, wanted: str) -> None:
-    """Warn of inputs of unusual numbers of dimensions."""
+    """Warn that the input of function ``name`` has an unusual number of dimensions."""
     warn(
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an "
         f"error in a future release. It takes {wanted} inputs; use dropout for others."
@@ -438,26 +439,26 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
-    """``softmax(query keyᵀ · scale + mask) value``: for each query a mean of the values.
+    """``softmax(query keyᵀ · scale + mask) value``: a weighted mean of the values for each query.
 
     Args:
-        query: (..., L, E).
-        key: (..., S, E).
-        value: (..., S, V).
-        attn_mask: broadcasts to (..., L, S). Of bool: where True, the key counts; else it is added
-            to the scores.
-        dropout_p: the probability with which weights are zeroed. Default: 0.
-        is_causal: query l sees keys 0 to l only. Default: False.
-        scale: Default: 1/√E.
-        enable_gqa: keys and values may have fewer heads, in dimension -3; each serves as many
-            queries. Default: False.
+        query: the queries, (..., L, E).
+        key: the keys, (..., S, E).
+        value: the values, (..., S, V).
+        attn_mask: broadcasts to (..., L, S). A bool mask is True where a query sees a key; any
+            other mask is added to the scores.
+        dropout_p: the probability of zero for a weight, in [0, 1]. Default: 0.
+        is_causal: query l sees only keys 0 to l. Default: False.
+        scale: the factor of the scores. Default: 1/√E.
+        enable_gqa: allow keys and values to have fewer heads (dimension -3); each head then serves
+            an equal number of query heads. Default: False.
 
     Returns:
-        (..., L, V); zeros for queries without any key.
+        (..., L, V); zeros for queries that see no key.
 
     Raises:
-        RuntimeError: for dtypes or dimensions that do not go together; a mask with ``is_causal``;
-            a probability out of range.
+        RuntimeError: if dtypes or shapes do not match, for a mask with ``is_causal``, or if
+            ``dropout_p`` is out of range.
 
     Reference:
         Vaswani et al., Attention is all you need, NeurIPS 2017.
@@ -480,7 +481,7 @@ def scaled_dot_product_attention(
         if single:
             query, key, value = (x.unsqueeze(0) for x in (query, key, value))
         mask = None
-        if attn_mask is not None:  # what it adds to scores that are laid out (..., S, L)
+        if attn_mask is not None:  # as numbers to add to scores of layout (..., S, L)
             mask, kind = attn_mask._array, query._array.dtype
             if mask.dtype.kind == "b":
                 mask = np.where(mask, kind.type(0), kind.type(-math.inf))
@@ -505,7 +506,7 @@ def scaled_dot_product_attention(
 
 
 def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> None:
-    """Refuse arguments that do not go together."""
+    """Refuse arguments of `scaled_dot_product_attention` whose dtypes or shapes do not match."""
     check_first_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     if scale is not None and not isinstance(scale, (int, float)):
         raise wrong_type(scale, "float", ("scaled_dot_product_attention", "scale", 0))
@@ -530,11 +531,11 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
 
 
 def additive_mask(left_out: Tensor, dtype: Any) -> Tensor:
-    """``-inf`` where a mask of bool is True, else zeros."""
+    """``-inf`` where the bool mask ``left_out`` is True, else zeros."""
     return ops.zeros(left_out.shape, dtype=dtype).masked_fill_(left_out, -math.inf)
 
 
-# Rows of a table by index.
+# Embeddings: rows of a table by index.
 
 
 DENSE = "gradients are dense here: there are no sparse tensors; leave out sparse=True"
@@ -547,19 +548,20 @@ def embedding(
     """The rows of ``weight`` at the indices ``input``.
 
     Args:
-        padding_idx: a row that gets no gradient; may be negative.
-        max_norm: rows that are used and whose norm is greater are scaled down to it, in place.
-        norm_type: which norm. Default: 2.
-        scale_grad_by_freq: divide a row's gradient by how often it is used. Default: False.
+        padding_idx: a row without gradient; may be negative. Default: None.
+        max_norm: scale rows at ``input`` with a greater norm down to this norm, in place. Default:
+            None.
+        norm_type: the order of this norm. Default: 2.
+        scale_grad_by_freq: divide a row's gradient by its count in ``input``. Default: False.
         sparse: must be False.
 
     Shape:
         ``input`` (*), of int64 or int32; ``weight`` (K, D); the result (*, D).
 
     Raises:
-        IndexError: for an index out of range.
-        RuntimeError: if ``weight`` is no matrix, or for indices of another dtype.
-        AssertionError: for a ``padding_idx`` out of range.
+        IndexError: if an index is out of range.
+        RuntimeError: if ``weight`` is not a matrix, or the indices have another dtype.
+        AssertionError: if ``padding_idx`` is out of range.
         NotImplementedError: with ``sparse``.
     """
     if sparse:
@@ -582,23 +584,24 @@ def embedding_bag(
     sparse: bool = False, per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Sums, means or maxima of rows of ``weight``, one for each bag of indices.
+    """The sum, mean or maximum of the rows of ``weight`` in each bag of indices.
 
     Args:
-        input: the bags (B, N), or all of them in one vector.
-        offsets: where in that vector each bag begins; (B,).
+        input: the bags (B, N), or all bags in one vector.
+        offsets: the start of each bag in this vector, (B,).
         max_norm, norm_type, scale_grad_by_freq: see `embedding`.
         mode: "sum", "mean" or "max". Default: "mean".
         sparse: must be False.
-        per_sample_weights: for sums, what each row is multiplied by; shaped as ``input``.
+        per_sample_weights: the factor of each row, for "sum" only; of the shape of ``input``.
         include_last_offset: ``offsets`` ends with the length of ``input``. Default: False.
-        padding_idx: a row that does not count.
+        padding_idx: an index that bags ignore. Default: None.
 
     Returns:
         (B, D); zeros for empty bags.
 
     Raises:
-        ValueError, RuntimeError, NotImplementedError: for arguments that do not go together.
+        ValueError, RuntimeError: if shapes, dtypes or options do not match.
+        NotImplementedError: with ``sparse``, or weights without "sum".
     """
     if weight.dtype == dtypes.int64 and input.is_floating_point():
         warn(
@@ -650,11 +653,11 @@ def embedding_bag(
 def samples_of_bags(
     indices: np.ndarray, starts: np.ndarray, last: bool, rows: int, padding_idx: int | None
 ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
-    """The indices that count, the bag of each, how many bags there are, and which were kept.
+    """The indices without padding, the bag of each, the number of bags, and the mask of kept ones.
 
     Args:
-        starts: where each bag begins; with ``last``, and where the last one ends.
-        rows: of the table.
+        starts: the start of each bag; with ``last``, also the end of the last bag.
+        rows: the number of rows in the table.
     """
     matrix.check_indices("embedding_bag", indices)
     matrix.check_indices("embedding_bag", starts)
@@ -680,14 +683,14 @@ def samples_of_bags(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Classes as vectors with 1 at the place of the class, else 0.
+    """One-hot vectors: 1 at the position of the class, 0 elsewhere.
 
     Args:
-        tensor: classes from 0, of int64.
-        num_classes: the length of the vectors. Default: as many as are needed.
+        tensor: class numbers from 0, of int64.
+        num_classes: the length of the vectors. Default: -1, the greatest class number plus 1.
 
     Raises:
-        RuntimeError: for a negative class or one that is too large, or another dtype.
+        RuntimeError: if a class number is negative or too large, or for another dtype.
     """
     if not isinstance(tensor, Tensor):
         raise wrong_type(tensor, "Tensor")

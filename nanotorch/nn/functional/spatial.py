@@ -1,4 +1,4 @@
-"""Functions of places and channels: convolution, padding, pooling, pictures, normalization."""
+"""Functions of signals and images: padding, pooling, resampling and normalization."""
 
 import inspect
 import math
@@ -80,19 +80,20 @@ __all__ = (
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """``input`` with more elements around its last dimensions.
+    """``input`` with further elements around its last dimensions.
 
     Args:
-        pad: how many before and after, the last dimension first; negative ones cut off.
-        mode: "constant", or with its own elements: "reflect" (mirrored at the borders), "replicate"
-            (the border repeated), "circular" (continued periodically), for the last one, two or
-            three dimensions of (C, ...) or (N, C, ...).
-        value: of the constant. Default: 0.
+        pad: the numbers of elements before and after, the last dimension first; a negative number
+            removes elements.
+        mode: "constant", or for the last one, two or three dimensions of (C, ...) or (N, C, ...):
+            "reflect" (mirror at the borders), "replicate" (repeat the border) or "circular"
+            (continue periodically). Default: "constant".
+        value: the constant. Default: 0.
 
     Raises:
-        RuntimeError: for an odd count of numbers, for more than there are dimensions, for more
-            than there are elements.
-        NotImplementedError: for another mode, or another count of dimensions than it takes.
+        RuntimeError: if ``pad`` has an odd length, or numbers for more dimensions or elements than
+            ``input`` has.
+        NotImplementedError: for another mode, or a number of dimensions that the mode lacks.
     """
     check_input("pad", input)
     if not isinstance(pad, (tuple, list)):
@@ -107,7 +108,7 @@ def pad(
     return pad_by_mode(input, numbers, mode)
 
 
-# Windows as columns and back; channels exchanged with space.
+# Windows as columns, and back.
 
 
 Number = int | Sequence[int]
@@ -115,7 +116,7 @@ Ints = tuple[int, ...]
 
 
 def pair(name: str, value: Number) -> Ints:
-    """A number for both dimensions, or one for each."""
+    """A pair of numbers, from one number for both dimensions or one for each."""
     given = (value, value) if isinstance(value, int) else as_ints(value)
     if len(given) == 1:
         return given * 2
@@ -124,7 +125,7 @@ def pair(name: str, value: Number) -> Ints:
 
 
 def pairs(**given: Number) -> list[Ints]:
-    """The numbers of `unfold` and `fold`, one for each dimension, if none is out of range."""
+    """The pairs of numbers of `unfold` and `fold`; raises RuntimeError if one is out of range."""
     found = {name: pair(name, value) for name, value in given.items()}
     for name, (height, width) in found.items():
         low = 0 if name == "padding" else 1
@@ -137,24 +138,24 @@ def unfold(
     input: Tensor, kernel_size: Number, dilation: Number = 1, padding: Number = 0,
     stride: Number = 1,
 ) -> Tensor:  # fmt: skip
-    """The windows of a picture, each as a column.
+    """The windows of an image, each as a column.
 
     Args:
-        kernel_size: (K, L), the size of the windows: a number, or one per dimension.
-        dilation, padding, stride: see `conv2d`.
+        kernel_size: the size (K, L) of the windows: a number, or one per dimension.
+        dilation, padding, stride: see `conv2d`. Default: 1, 0 and 1.
 
     Shape:
         ``input`` (N, C, H, W) or (C, H, W); the result (N, C · K · L, windows) or without N.
 
     Raises:
-        RuntimeError: for numbers out of range, and if there are no windows.
+        RuntimeError: if a number is out of range, or no window fits.
     """
     check_input("im2col", input)
     size, between, around, step = pairs(
         kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
     )
     shape = input._array.shape
-    normal_dim(2, len(shape))  # the error for fewer dimensions is an index's, as in PyTorch
+    normal_dim(2, len(shape))  # fewer dimensions raise IndexError, as in PyTorch
     told = (
         "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
         "dimensions for input, but got: {}"
@@ -170,17 +171,17 @@ def fold(
     input: Tensor, output_size: Number, kernel_size: Number, dilation: Number = 1,
     padding: Number = 0, stride: Number = 1,
 ) -> Tensor:  # fmt: skip
-    """Columns added to where `unfold` takes them from.
+    """The sum of windows, given as columns, at their places: the adjoint of `unfold`.
 
     Args:
-        output_size: (H, W) of the result.
+        output_size: the size (H, W) of the result.
         kernel_size, dilation, padding, stride: see `unfold`.
 
     Shape:
         ``input`` (N, C · K · L, windows) or without N; the result (N, C, H, W) or (C, H, W).
 
     Raises:
-        RuntimeError: for numbers out of range, and sizes that do not fit.
+        RuntimeError: if a number is out of range, or the sizes do not match.
     """
     check_input("col2im", input)
     wanted = pair("output_size", output_size)
@@ -200,17 +201,17 @@ def fold(
 # Pooling: one number for each window.
 
 
-# The greatest
+# Maxima
 
 
 def max_pool1d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The greatest elements of windows over one dimension; see `max_pool2d`.
+    """The greatest element of each window over the last dimension; see `max_pool2d`.
 
     Raises:
-        NotImplementedError: for integers, if they are not asked for with indices; see there.
+        NotImplementedError: for integers without ``return_indices``.
     """
     check_input("max_pool1d", input)
     if input._array.dtype.kind != "f" and not return_indices:
@@ -226,19 +227,19 @@ def max_pool2d(
     """The greatest element of each window over the last two dimensions.
 
     Args:
-        kernel_size: the size K of the windows: a number, or one per dimension, as for the rest.
-        stride: s, how far neighbouring windows are apart. Default: K.
-        padding: p, how far windows reach beyond the borders; at most half a window.
-        dilation: d, how far neighbouring elements of a window are apart.
-        ceil_mode: let the last window reach beyond the padding.
-        return_indices: whether to return where each is, too.
+        kernel_size: the size K of the windows: a number, or one per dimension, as in the next ones.
+        stride: the distance s between windows. Default: K.
+        padding: the padding p at each border, at most half a window. Default: 0.
+        dilation: the distance d between elements of a window. Default: 1.
+        ceil_mode: let the last window reach beyond the padding. Default: False.
+        return_indices: return the indices of the elements, too. Default: False.
 
     Shape:
         ``input`` (N, C, H, W) or (C, H, W); the result's height is
         ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
 
     Raises:
-        RuntimeError: for numbers out of range and shapes that do not fit.
+        RuntimeError: if a number is out of range, or the shapes do not match.
     """
     numbers = kernel_size, stride, padding, dilation
     return kernels.max_pool("max_pool2d", input, *numbers, ceil_mode, return_indices)
@@ -248,7 +249,7 @@ def max_pool3d(
     input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
     dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The greatest elements of windows over the last three dimensions; see `max_pool2d`."""
+    """The greatest element of each window over the last three dimensions; see `max_pool2d`."""
     numbers = kernel_size, stride, padding, dilation
     return kernels.max_pool("max_pool3d", input, *numbers, ceil_mode, return_indices)
 
@@ -263,8 +264,8 @@ def avg_pool2d(
     """The mean of each window over the last two dimensions; see `max_pool2d`.
 
     Args:
-        count_include_pad: whether padding counts as elements that are zero.
-        divisor_override: by what sums are divided instead of the number of elements.
+        count_include_pad: count padding as elements with value zero. Default: True.
+        divisor_override: the divisor of the sums. Default: the number of elements.
     """
     how = ceil_mode, count_include_pad, divisor_override
     return kernels.mean_pool("avg_pool2d", input, kernel_size, stride, padding, *how)
@@ -284,15 +285,15 @@ avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", stri
 
 
 def sizes(value: Number, dims: int) -> tuple[int, ...]:
-    """One number, such as a window's size, for each dimension."""
+    """A tuple with one number per dimension, from one number for all or a sequence."""
     return (value,) * dims if isinstance(value, int) else tuple(value)
 
 
-# Parts
+# Parts: windows by the size of the output
 
 
 def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
-    """The means or greatest elements of parts; None stands for the size of the input."""
+    """The mean or greatest element of each part, by ``name``; see `adaptive_avg_pool2d`."""
     check_input(name, input)
     require(output_size is not None, "object of type 'NoneType' has no len()", error=TypeError)
     dims, mean = int(name[-2]), "avg" in name
@@ -306,10 +307,10 @@ def adaptive(name: str, input: Tensor, output_size: Any) -> Any:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of (h, w) parts of (N, C, H, W) or (C, H, W).
 
-    Along a dimension part k goes from ``⌊k H / h⌋`` to ``⌈(k + 1) H / h⌉``.
+    Along a dimension, part k covers ``⌊k H / h⌋`` up to, not including, ``⌈(k + 1) H / h⌉``.
 
     Args:
-        output_size: a number, or one per dimension; None for the size of the input.
+        output_size: a number, or one per dimension; None keeps the size of the input.
     """
     return adaptive("adaptive_avg_pool2d", input, output_size)
 
@@ -337,7 +338,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     return pair if return_indices else pair[0]
 
 
-# Pictures made larger or smaller.
+# Images of another size.
 
 
 Sizes = int | Sequence[int] | None
@@ -351,28 +352,29 @@ def interpolate(
     align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A picture of another size.
+    """The input resampled to another size.
 
     Args:
-        size: of the result: a number, or one per dimension.
-        scale_factor: by how much it is larger, where ``size`` is not given.
+        size: the size of the result: a number, or one per dimension.
+        scale_factor: the size of the result relative to the input, instead of ``size``.
         mode: "nearest", "nearest-exact", "area" (means of parts); "linear" for one dimension,
             "bilinear" and "bicubic" for two, "trilinear" for three. Default: "nearest".
-        align_corners: whether the middles of the outermost elements stay where they are, rather
-            than the outer edges. Default: False.
-        recompute_scale_factor: take the scale from the sizes, which are whole numbers.
-        antialias: with "bilinear" and "bicubic": let each element be made of all that it covers.
+        align_corners: align the centers of the outermost elements, not their outer edges. Default:
+            False.
+        recompute_scale_factor: compute the scale from the rounded sizes. Default: False.
+        antialias: for "bilinear" and "bicubic", average over all elements that an element of a
+            smaller result covers. Default: False.
 
     Shape:
         ``input`` (N, C, L), (N, C, H, W) or (N, C, D, H, W); the result (N, C, *size).
 
     Raises:
-        ValueError: unless just one of ``size`` and ``scale_factor`` is given, as many numbers as
-            there are dimensions, and options that go with the mode.
-        NotImplementedError: for a mode that is not for as many dimensions.
-        RuntimeError: for a size that is not positive.
+        ValueError: unless exactly one of ``size`` and ``scale_factor`` is given, with one number
+            per dimension, and the options match the mode.
+        NotImplementedError: if the mode is unknown, or for another number of dimensions.
+        RuntimeError: if a size is not positive.
     """
-    input.dim()  # the error for what has none is Python's own, as in PyTorch
+    input.dim()  # a value that is not a tensor raises Python's error, as in PyTorch
     if mode not in SMOOTH and align_corners is not None:
         raise ValueError(f"align_corners option can only be set with the modes {[*SMOOTH]}")
     if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
@@ -429,16 +431,16 @@ def upsample(
     input: Tensor, size: Sizes = None, scale_factor: Scales = None, mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """`interpolate` by its former name.
+    """The former name of `interpolate`.
 
     Warns:
-        UserWarning: that it has another name now.
+        UserWarning: always.
     """
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-# Pictures seen through a grid of places.
+# Images sampled at the points of a grid.
 
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -454,23 +456,23 @@ def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """Pictures seen at the places of a grid.
+    """Images sampled at the points of a grid.
 
     Args:
-        grid: places (x, y) or (x, y, z); the picture reaches from -1 to 1.
+        grid: points (x, y) or (x, y, z); the image extends from -1 to 1 in each coordinate.
         mode: "bilinear", "nearest" or "bicubic". Default: "bilinear".
-        padding_mode: what is outside: "zeros", the "border", or the picture mirrored at it
-            ("reflection"). Default: "zeros".
-        align_corners: whether -1 and 1 are the middles of the outermost elements, rather than their
-            outer edges. Default: False.
+        padding_mode: the values outside the image: "zeros", the nearest "border" element, or its
+            mirror image ("reflection"). Default: "zeros".
+        align_corners: whether -1 and 1 are the centers of the outermost elements, not their outer
+            edges. Default: False.
 
     Shape:
-        ``input`` (N, C, H, W), ``grid`` (N, h, w, 2), the result (N, C, h, w); or with one
-        dimension more, and ``grid`` (N, d, h, w, 3).
+        ``input`` (N, C, H, W), ``grid`` (N, h, w, 2), the result (N, C, h, w); or ``input``
+        (N, C, D, H, W), ``grid`` (N, d, h, w, 3), the result (N, C, d, h, w).
 
     Raises:
         ValueError: for another mode.
-        RuntimeError: for shapes or dtypes that do not fit.
+        RuntimeError: if shapes or dtypes do not match.
 
     Warns:
         UserWarning: if ``align_corners`` is not given.
@@ -494,19 +496,19 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The places to which affine maps take those of a picture, for `grid_sample`.
+    """A grid for `grid_sample`: the points of an image under an affine map.
 
     Args:
-        theta: (N, 2, 3) for pictures, (N, 3, 4) for volumes: a matrix and a shift.
-        size: (N, C, H, W) or (N, C, D, H, W) of the result of `grid_sample`.
-        align_corners: as for `grid_sample`.
+        theta: the maps, each a matrix and a shift: (N, 2, 3) for images, (N, 3, 4) for volumes.
+        size: the size (N, C, H, W) or (N, C, D, H, W) of the result of `grid_sample`.
+        align_corners: see `grid_sample`.
 
     Shape:
         The result (N, H, W, 2) or (N, D, H, W, 3).
 
     Raises:
-        ValueError: for maps of another shape or dtype, and sizes that are not positive.
-        NotImplementedError: for another number of dimensions.
+        ValueError: if ``theta`` has another shape or dtype, or a size is not positive.
+        NotImplementedError: if ``size`` has another length.
 
     Warns:
         UserWarning: if ``align_corners`` is not given.
@@ -525,7 +527,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return affine_grid_generator(theta, out, bool(align_corners))
 
 
-# Normalizations for the samples of a batch under `vmap`.
+# Normalizations under `vmap`.
 
 
 NOT_BATCHED = (
@@ -535,10 +537,10 @@ NOT_BATCHED = (
 
 
 def normalize_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """A normalization of all samples at once.
+    """The rule of normalizations: one call for all samples.
 
-    They join the first dimension; those of `batch_norm` the channels, each with running values of
-    its own. `instance_norm` with running values takes them one by one.
+    The samples join the first dimension; for `batch_norm`, they join the channels, each with its
+    own running values. `instance_norm` with running values runs once per sample.
     """
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
@@ -572,7 +574,7 @@ def normalize_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> An
 
 
 def check_several_values(shape: Sequence[int]) -> None:
-    """Refuse (N, C, ...) with one value for each channel, which has no variance."""
+    """Refuse a shape (N, C, ...) with only one value per channel: it has no variance."""
     if shape[0] * math.prod(shape[2:]) == 1:
         told = "Expected more than 1 value per channel when training, got input size "
         raise ValueError(f"{told}{shape}")
@@ -590,20 +592,20 @@ def batch_norm(
     """``(input - mean) / √(variance + eps) * weight + bias`` per channel.
 
     Args:
-        running_mean, running_var: (C,); used in evaluation, and in training moved towards the
-            batch's mean and (unbiased) variance.
+        running_mean, running_var: the running values, (C,); evaluation uses them, training moves
+            them towards the batch's mean and (unbiased) variance.
         weight, bias: (C,). Default: ones and zeros.
         training: use the mean and (biased) variance of the batch. Default: False.
-        momentum: how far the running values move, from 0 to 1. Default: 0.1.
-        eps: Default: 1e-5.
+        momentum: the weight of a new batch in the running values, in [0, 1]. Default: 0.1.
+        eps: added to the variance. Default: 1e-5.
 
     Shape:
         ``input`` (N, C) or (N, C, ...); the result the same.
 
     Raises:
-        ValueError: for a single value per channel in training; if ``eps`` is negative, or zero
-            in training.
-        RuntimeError: if a running value is missing in evaluation or has another size.
+        ValueError: if training has one value per channel; if ``eps`` is negative, or zero in
+            training.
+        RuntimeError: if a running value is missing in evaluation, or has another size.
 
     Reference:
         Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
@@ -614,7 +616,7 @@ def batch_norm(
     if eps < 0.0 or (training and eps == 0.0):
         what = "positive during training" if training else "non-negative"
         raise ValueError(f"batch_norm eps must be {what}, but got {eps}")
-    normal_dim(1, input._array.ndim)  # the error for fewer is an index's, as in PyTorch
+    normal_dim(1, input._array.ndim)  # fewer dimensions raise IndexError, as in PyTorch
     return normalize_channels(
         input, running_mean, running_var, weight, bias, training, momentum, eps
     )
@@ -624,7 +626,7 @@ def normalize_channels(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None,
     bias: Tensor | None, training: bool, momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
-    """`batch_norm` of an input with channels."""
+    """`batch_norm` without its checks of ``eps`` and dimensions."""
     if not input._array.size:
         return normalize_empty(input, weight, bias)
     shape = input._array.shape
@@ -650,7 +652,7 @@ def normalize_channels(
         count = input._array.size // plan.shape[1]
         unbiased = variance * variance.dtype.type(count / (count - 1) if count > 1 else math.nan)
         for running, new in ((running_mean, kept.mean), (running_var, unbiased)):
-            if running is not None:  # it moves towards the new one, in place
+            if running is not None:  # moves towards the new value, in place
                 array, number = running._array, running._array.dtype.type
                 array *= number(1 - momentum)
                 array += (new * number(momentum)).reshape(array.shape)
@@ -666,13 +668,13 @@ def normalize_channels(
 
 
 def normalize_empty(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """An input without elements, normalized; its gradients for weight and bias are zeros."""
+    """The result for an empty input; the gradients of weight and bias are zeros."""
     out = input.clone() if weight is None else input * weight[0]
     return out if bias is None else out + bias[0]
 
 
 def check_mixed_dtype(input: Tensor, *parameters: Tensor | None) -> None:
-    """Refuse parameters of another dtype than the input's, but those in single for half."""
+    """Refuse parameters of another dtype than the input's, except float32 with 16-bit inputs."""
     kind = input._array.dtype
     kinds = {p._array.dtype for p in parameters if p is not None}
     if not kinds - {kind}:
@@ -692,18 +694,18 @@ def instance_norm(
     """``(input - mean) / √(variance + eps) * weight + bias`` per sample and channel.
 
     Args:
-        running_mean, running_var: (C,); moved towards the mean over the samples of mean and
-            (unbiased) variance, or used, as ``use_input_stats`` says.
+        running_mean, running_var: the running values, (C,). With ``use_input_stats``, they move
+            towards the means over samples of mean and (unbiased) variance; without, they are used.
         weight, bias: (C,). Default: ones and zeros.
         use_input_stats: use mean and (biased) variance of each sample. Default: True.
-        momentum: how far the running values move, from 0 to 1. Default: 0.1.
-        eps: Default: 1e-5.
+        momentum: the weight of a new batch in the running values, in [0, 1]. Default: 0.1.
+        eps: added to the variance. Default: 1e-5.
 
     Shape:
         ``input`` (N, C, ...); the result the same.
 
     Raises:
-        ValueError: for a single value per sample and channel, if ``use_input_stats``.
+        ValueError: for one value per sample and channel with ``use_input_stats``.
         RuntimeError: if a running value is missing or has another size.
 
     Reference:
@@ -737,16 +739,16 @@ def group_norm(
     """``(input - mean) / √(variance + eps) * weight + bias`` per sample and group of channels.
 
     Args:
-        num_groups: into how many groups of equal size the channels are divided.
+        num_groups: the number of groups, which are of equal size.
         weight, bias: (C,). Default: ones and zeros.
-        eps: Default: 1e-5.
+        eps: added to the variance. Default: 1e-5.
 
     Shape:
         ``input`` (N, C, ...); the result the same.
 
     Raises:
-        ValueError: for a single value per group.
-        RuntimeError: if the channels cannot be divided so, or weight or bias have another shape.
+        ValueError: for one value per group.
+        RuntimeError: if ``num_groups`` does not divide C, or weight or bias have another shape.
 
     Reference:
         Wu and He, Group Normalization, ECCV 2018.
@@ -773,13 +775,14 @@ def layer_norm(
     """``(input - mean) / √(variance + eps) * weight + bias`` over the last dimensions.
 
     Args:
-        normalized_shape: the sizes of those dimensions.
-        weight, bias: of that shape. Default: ones and zeros.
-        eps: Default: 1e-5.
+        normalized_shape: the sizes of these dimensions.
+        weight, bias: of shape ``normalized_shape``. Default: ones and zeros.
+        eps: added to the variance. Default: 1e-5.
 
     Raises:
         TypeError: if ``normalized_shape`` is not a sequence of integers.
-        RuntimeError: if the input does not end in that shape, or weight or bias have another.
+        RuntimeError: if the shape of the input does not end in ``normalized_shape``, or weight or
+            bias have another shape.
 
     Reference:
         Ba, Kiros and Hinton, Layer Normalization, 2016.
@@ -799,14 +802,15 @@ def rms_norm(
     """``input / √(mean(input²) + eps) * weight`` over the last dimensions.
 
     Args:
-        normalized_shape: the sizes of those dimensions.
-        weight: of that shape. Default: ones.
-        eps: Default: the distance from 1 to the next number of the dtype.
+        normalized_shape: the sizes of these dimensions.
+        weight: of shape ``normalized_shape``. Default: ones.
+        eps: added to the mean square. Default: the machine epsilon of the dtype.
 
     Raises:
         TypeError: if ``normalized_shape`` is not a sequence of integers.
         ValueError: if the input has fewer dimensions.
-        RuntimeError: if it does not end in that shape, or the weight has another.
+        RuntimeError: if the shape of the input does not end in ``normalized_shape``, or the weight
+            has another shape.
 
     Reference:
         Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
@@ -825,7 +829,7 @@ def rms_norm(
 
 
 def check_affine(name: str, shape: tuple[int, ...], *parameters: Tensor | None) -> None:
-    """Refuse a weight or a bias of another shape."""
+    """Refuse a weight or a bias of a shape other than ``shape``."""
     for p in parameters:
         if p is not None and p._array.shape != shape:
             told = f"weight and bias must be of shape {list(shape)}, not {list(p._array.shape)}"
@@ -835,7 +839,7 @@ def check_affine(name: str, shape: tuple[int, ...], *parameters: Tensor | None) 
 def checked_shape(
     name: str, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[int, ...]:
-    """The shape to be normalized, if everything fits it."""
+    """``normalized_shape`` as a tuple; raises unless input, weight and bias match it."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise wrong_type(normalized_shape, "tuple of ints", (name, "normalized_shape", 2))
     shape = tuple(normalized_shape)
@@ -853,7 +857,7 @@ def checked_shape(
     return shape
 
 
-# Normalization by the norm of vectors, and by the activity of neighbouring channels.
+# Normalization by the norm of vectors, and by neighbouring channels.
 
 
 def normalize(
@@ -863,12 +867,12 @@ def normalize(
 
     Args:
         p: the order of the norm. Default: 2.
-        dim: along which the vectors lie; or several dimensions. Default: 1.
-        eps: norms are held above it. Default: 1e-12.
-        out: where to write the result.
+        dim: the dimension of the vectors, or several dimensions. Default: 1.
+        eps: the lower limit of the norms. Default: 1e-12.
+        out: the tensor for the result. Default: a new one.
 
     Raises:
-        IndexError: for a ``dim`` out of range.
+        IndexError: if ``dim`` is out of range.
     """
     norms = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return ops.div(input, norms) if out is None else ops.div(input, norms, out=out)
@@ -880,8 +884,8 @@ def local_response_norm(
     """``input / (k + alpha * s) ** beta``, where s is the mean square of neighbouring channels.
 
     Args:
-        size: the number of these, the channel itself in their middle.
-        alpha, beta, k: Default: 1e-4, 0.75 and 1.
+        size: the number of these channels, centered on the channel itself.
+        alpha, beta, k: the numbers in the formula. Default: 1e-4, 0.75 and 1.
 
     Shape:
         ``input`` (N, C, ...) with one or more further dimensions; the result the same.
