@@ -23,40 +23,39 @@ from nanotorch.ops.sequences import Sizes, elman_steps, gru_steps, lstm_steps
 
 __all__ = ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase")
 
-# What recurrent layers share: parameters, checks, and the way through layers and directions.
+# The base of recurrent layers: parameters, checks, and the loop over layers and directions.
 
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 ONLY_LSTM = "proj_size argument is only supported for LSTM, not RNN or GRU"
 PROJECTED = "LSTM with projections is not supported with oneDNN. Using default implementation."
-Hidden = tuple[Tensor, ...]  # h, and of an LSTM c
-Way = tuple[Sizes, bool]  # how many sequences each step has, and whether the last step comes first
-Step = tuple[Tensor, Hidden]  # what a layer gives: its output, and its state in the end
+Hidden = tuple[Tensor, ...]  # h; for an LSTM, also c
+Way = tuple[Sizes, bool]  # the number of sequences in each step; whether the steps run in reverse
+Step = tuple[Tensor, Hidden]  # the output of a layer, and its final state
 
 
 class RNNBase(OwnNames, Module):
-    """What recurrent layers share: parameters, checks, and the way through the layers.
+    """The base of recurrent layers: parameters, checks, and the loop over the layers.
 
     Args:
         mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
         input_size: the size I of each step's input.
         hidden_size: the size H of the state.
-        num_layers: each layer after the first takes the output of the one before. Default: 1.
-        bias: whether there are biases. Default: True.
-        batch_first: input and output are (N, T, ...) in place of (T, N, ...). Default: False.
-        dropout: the probability with which elements of the output of each layer but the last are
-            zeroed in training. Default: 0.
-        bidirectional: also go through the steps from the last to the first; outputs are joined.
-            Default: False.
-        proj_size: of an LSTM, the size P to which h is projected; 0 for none. Default: 0.
+        num_layers: the number of layers; the output of each is the input of the next. Default: 1.
+        bias: whether to have biases. Default: True.
+        batch_first: input and output are (N, T, ...) instead of (T, N, ...). Default: False.
+        dropout: the probability of zero for output elements of all layers but the last, in
+            training. Default: 0.
+        bidirectional: also run the steps in reverse and concatenate the outputs. Default: False.
+        proj_size: for an LSTM, the size P of a projection of h; 0 for none. Default: 0.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Raises:
-        ValueError, TypeError: for arguments out of range or of another type.
+        ValueError, TypeError: if an argument is out of range or of another type.
 
     Warns:
-        UserWarning: for a dropout of one layer, which has no effect.
+        UserWarning: for ``dropout`` with one layer, where it has no effect.
     """
 
     _own_names: tuple[str, ...] = ("forward",)
@@ -109,17 +108,17 @@ class RNNBase(OwnNames, Module):
         require_value(fits, "proj_size has to be smaller than hidden_size, and at least 0")
 
     def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from ±1/√H."""
+        """Draw all parameters uniformly from [-1/√H, 1/√H)."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: this is for graphics cards."""
+        """Do nothing; PyTorch has this method for GPUs."""
 
     @property
     def all_weights(self) -> list[list[Tensor]]:
-        """The parameters of each layer and direction."""
+        """A list of parameters for each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
@@ -169,18 +168,18 @@ class RNNBase(OwnNames, Module):
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int],
         msg: str = "Expected hidden size {}, got {}",
     ) -> None:  # fmt: skip
-        """Refuse a state of another size."""
+        """Raise RuntimeError unless ``hx`` has the expected size; ``msg`` is the message."""
         if tuple(hx.shape) != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input or a state that does not fit."""
+        """Refuse an input or a state of the wrong size."""
         self.check_input(input, batch_sizes)
         expected = self.get_expected_hidden_size(input, batch_sizes)
         self.check_hidden_size(hidden, expected)
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """The state with its sequences in another order."""
+        """The state with its sequences in the order ``permutation``; None keeps the order."""
         if permutation is None:
             return hx
         return self._each(hx, lambda state: state.index_select(1, permutation))
@@ -192,10 +191,10 @@ class RNNBase(OwnNames, Module):
         told = "For {} {}-D input, hx (and cx) should also be {}-D, not {}"
         require(set(found) == {count}, told, what, count, count, found)
 
-    # The way through the layers
+    # The loop over the layers
 
     def _zeros(self, count: int, like: Tensor) -> Any:
-        """The state to begin with, where none is given."""
+        """The default initial state."""
         return ops.zeros(self._state_shape(count), dtype=like.dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
@@ -203,8 +202,8 @@ class RNNBase(OwnNames, Module):
 
         Args:
             input: (T, N, I), (T, I) for a single sequence, or a `PackedSequence`.
-            hx: the state to begin with, (layers * directions, N, H); of an LSTM a pair (h, c).
-                Default: zeros.
+            hx: the initial state, (layers * directions, N, H); for an LSTM a pair (h, c). Default:
+                zeros.
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
@@ -244,11 +243,11 @@ class RNNBase(OwnNames, Module):
         return packed, self.permute_hidden(state, unsorted_indices)
 
     def _each(self, hx: Any, function: Any) -> Any:
-        """A function of the state, or of both parts of an LSTM's."""
+        """The results of ``function`` for the state; for an LSTM, a pair of them."""
         return function(hx) if self.mode != "LSTM" else (function(hx[0]), function(hx[1]))
 
     def _through(self, x: Tensor, hx: Any, sizes: Sizes) -> tuple[Tensor, Any]:
-        """All layers, one after the other."""
+        """The output and final state of all layers."""
         finals: list[Hidden] = []
         states = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
         position = 0
@@ -268,10 +267,10 @@ class RNNBase(OwnNames, Module):
         return x, joined if isinstance(hx, (tuple, list)) else joined[0]
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
-        """One layer in one direction: its output and its state in the end.
+        """The output and final state of one layer in one direction.
 
         Args:
-            weights: weight_ih, weight_hh and, as far as there are any, bias_ih, bias_hh, weight_hr.
+            weights: weight_ih and weight_hh; then bias_ih, bias_hh and weight_hr if they exist.
         """
         raise NotImplementedError
 
@@ -280,7 +279,7 @@ class RNNBase(OwnNames, Module):
 
 
 def last_state(states: Tensor, sizes: Sizes, reverse: bool) -> Tensor:
-    """Of the states after every step, those after the last of each sequence."""
+    """The state after the last step of each sequence, from the states after all steps."""
     count, total = sizes[0], sum(sizes)
     if states.ndim == 3:
         return states[0 if reverse else -1]
@@ -299,13 +298,14 @@ class RNN(RNNBase):
     Args:
         input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional: see
             `RNNBase`.
-        nonlinearity: φ, "tanh" or "relu"; the fourth argument, before ``bias``. Default: "tanh".
+        nonlinearity: φ, "tanh" or "relu". It is the fourth argument, before ``bias``. Default:
+            "tanh".
 
     Shape:
         Input (T, N, I), state (layers * directions, N, H); output (T, N, H * directions).
 
     Attributes:
-        weight_ih_l0, ...: (H, I), of further layers (H, H * directions).
+        weight_ih_l0, ...: (H, I); in further layers (H, H * directions).
         weight_hh_l0, ...: (H, H).
         bias_ih_l0, bias_hh_l0, ...: (H,). Names end in ``_reverse`` for the other direction.
 
@@ -334,7 +334,7 @@ class RNN(RNNBase):
 
 
 class _Gated(RNNBase):
-    """What `GRU` and `LSTM` share: their constructor; arguments as `RNNBase` has them."""
+    """The base of `GRU` and `LSTM`: their constructor; see `RNNBase` for the arguments."""
 
     _own_names = ("__init__", "forward")
     _mode: str
@@ -361,7 +361,7 @@ class GRU(_Gated):
         Input (T, N, I), state (layers * directions, N, H); output (T, N, H * directions).
 
     Attributes:
-        weight_ih_l0, ...: (3H, I) for r, z and n; of further layers (3H, H * directions).
+        weight_ih_l0, ...: (3H, I) for r, z and n; in further layers (3H, H * directions).
         weight_hh_l0, ...: (3H, H).
         bias_ih_l0, bias_hh_l0, ...: (3H,). Names end in ``_reverse`` for the other direction.
 
@@ -387,11 +387,11 @@ class LSTM(_Gated):
             see `RNNBase`.
 
     Shape:
-        Input (T, N, I); state (h, c), h of (layers * directions, N, P or H) and c of
+        Input (T, N, I); state (h, c), h (layers * directions, N, P or H) and c
         (layers * directions, N, H); output (T, N, (P or H) * directions).
 
     Attributes:
-        weight_ih_l0, ...: (4H, I) for i, f, g and o; of further layers of the size of the output.
+        weight_ih_l0, ...: (4H, I) for i, f, g and o; in further layers (4H, size of the output).
         weight_hh_l0, ...: (4H, P or H).
         bias_ih_l0, bias_hh_l0, ...: (4H,). Names end in ``_reverse`` for the other direction.
         weight_hr_l0, ...: (P, H), with a projection.
@@ -410,7 +410,7 @@ class LSTM(_Gated):
         return layers, count, self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input or a state that does not fit."""
+        """Refuse an input or a state of the wrong size."""
         self.check_input(input, batch_sizes)
         expected = self.get_expected_hidden_size(input, batch_sizes)
         self.check_hidden_size(hidden[0], expected, "Expected hidden[0] size {}, got {}")
@@ -432,15 +432,15 @@ class LSTM(_Gated):
 
 
 class RNNCellBase(Module):
-    """What the cells share: parameters and checks.
+    """The base of recurrent cells: parameters and checks.
 
     Args:
         input_size: the size I of the input.
         hidden_size: the size H of the state.
-        bias: whether there are biases.
-        num_chunks: how many times H rows the weights have.
+        bias: whether to have biases.
+        num_chunks: the number of gates; the weights have this times H rows.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
     """
 
     weight_ih: Tensor
@@ -464,7 +464,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from ±1/√H."""
+        """Draw all parameters uniformly from [-1/√H, 1/√H)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -478,7 +478,10 @@ class RNNCellBase(Module):
         )
 
     def _ready(self, input: Tensor, states: dict[str, Any]) -> tuple[Tensor, list[Tensor]]:
-        """Input and states, by their names in messages, as batches that fit; None as zeros."""
+        """The input and the states as batches, after checks; zeros for a state that is None.
+
+        The keys of ``states`` are their names in messages.
+        """
         for name, tensor in {"input": input, **states}.items():
             if tensor is not None and tensor.dim() not in (1, 2):
                 told = f"Expected {name} to be 1D or 2D, got {tensor.dim()}D instead"
@@ -499,7 +502,7 @@ class RNNCellBase(Module):
         return rows, ready
 
     def _sums(self, input: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """What the input and what the state adds to the gates."""
+        """The contributions of the input and of the state to the gates."""
         from_input = linear(input, self.weight_ih, self.bias_ih)
         return from_input, linear(state, self.weight_hh, self.bias_hh)
 
@@ -510,10 +513,10 @@ class RNNCell(RNNCellBase):
     Args:
         input_size: the size I of the input.
         hidden_size: the size H of the state.
-        bias: whether there are biases. Default: True.
+        bias: whether to have biases. Default: True.
         nonlinearity: φ, "tanh" or "relu". Default: "tanh".
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input (N, I) or (I,), state and result (N, H) or (H,).
@@ -541,7 +544,7 @@ class RNNCell(RNNCellBase):
 
 
 class _GatedCell(OwnNames, RNNCellBase):
-    """What `LSTMCell` and `GRUCell` share: their constructor."""
+    """The base of `LSTMCell` and `GRUCell`: their constructor."""
 
     _own_names = ("__init__",)
     _chunks: int
@@ -559,12 +562,12 @@ class LSTMCell(_GatedCell):
     Args:
         input_size: the size I of the input.
         hidden_size: the size H of the states.
-        bias: whether there are biases. Default: True.
+        bias: whether to have biases. Default: True.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
-        Input (N, I) or (I,); states (h, c), and the result, a pair of (N, H) or (H,).
+        Input (N, I) or (I,); the state (h, c) and the result are pairs of (N, H) or (H,).
 
     Attributes:
         weight_ih: (4H, I), and weight_hh: (4H, H), for i, f, g and o.
@@ -596,9 +599,9 @@ class GRUCell(_GatedCell):
     Args:
         input_size: the size I of the input.
         hidden_size: the size H of the state.
-        bias: whether there are biases. Default: True.
+        bias: whether to have biases. Default: True.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input (N, I) or (I,), state and result (N, H) or (H,).

@@ -1,4 +1,4 @@
-"""Attention of several heads, and transformers: their layers, an encoder and a decoder."""
+"""Multi-head attention, and transformers: their layers, an encoder and a decoder."""
 
 import copy
 import math
@@ -29,7 +29,7 @@ __all__ = (
     "TransformerEncoder", "TransformerEncoderLayer",
 )  # fmt: skip
 
-# Attention of several heads as a layer.
+# Multi-head attention.
 
 
 NEED_MASK = (
@@ -42,7 +42,7 @@ need = partial(require, error=AssertionError)
 def additive_masks(
     name: str, mask: Tensor | None, padding_name: str, padding: Tensor | None, dtype: Any
 ) -> list[Any]:
-    """Both masks as what is added to scores; as they come, True is a key that does not count."""
+    """Both masks as numbers to add to scores; in a given bool mask, True hides a key."""
     for what, given in ((padding_name, padding), (name, mask)):
         if given is not None and not (given.dtype == dtypes.bool_ or given.is_floating_point()):
             raise AssertionError(f"only bool and floating types of {what} are supported")
@@ -58,10 +58,10 @@ def additive_masks(
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A `Linear` under the name by which PyTorch prints the last projection of an attention."""
+    """A `Linear` with the name that PyTorch prints for the output projection of attention."""
 
 
-# What fills the parameters of an attention, by their names.
+# The initializers of the parameters of attention.
 FILLS: dict[str, Any] = {
     **dict.fromkeys(
         ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"), init.xavier_uniform_
@@ -72,33 +72,33 @@ FILLS: dict[str, Any] = {
 
 
 class MultiheadAttention(Module):
-    """For each query a mean of values, in several heads with projections of their own.
+    """A weighted mean of values for each query, in several heads with their own projections.
 
     Args:
         embed_dim: the size E of queries and results.
-        num_heads: H, which divides E.
-        dropout: the probability with which weights are zeroed in training. Default: 0.
+        num_heads: the number H of heads; it must divide E.
+        dropout: the probability of zero for a weight in training. Default: 0.
         bias: whether the projections have biases. Default: True.
-        add_bias_kv: a further key and value that are learned. Default: False.
-        add_zero_attn: a further key and value of zeros. Default: False.
+        add_bias_kv: add a learned key and value. Default: False.
+        add_zero_attn: add a key and a value of zeros. Default: False.
         kdim, vdim: the sizes of keys and values. Default: E.
-        batch_first: inputs and result are (N, L, E) in place of (L, N, E). Default: False.
+        batch_first: inputs and result are (N, L, E) instead of (L, N, E). Default: False.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
-        query (L, N, E), key (S, N, kdim), value (S, N, vdim); result (L, N, E). Without a
-        dimension of the batch: (L, E) and so on.
+        query (L, N, E), key (S, N, kdim), value (S, N, vdim); result (L, N, E). Without a batch:
+        (L, E) and so on.
 
     Attributes:
-        in_proj_weight: (3E, E) for queries, keys and values; with other sizes of these,
-            q_proj_weight (E, E), k_proj_weight (E, kdim) and v_proj_weight (E, vdim).
+        in_proj_weight: (3E, E) for queries, keys and values. If ``kdim`` or ``vdim`` is not E:
+            q_proj_weight (E, E), k_proj_weight (E, kdim) and v_proj_weight (E, vdim) instead.
         in_proj_bias: (3E,).
-        bias_k, bias_v: (1, 1, E).
-        out_proj: the projection of the joined heads.
+        bias_k, bias_v: (1, 1, E), with ``add_bias_kv``.
+        out_proj: the projection of the concatenated heads.
 
     Raises:
-        ValueError: for sizes that are not positive.
+        ValueError: if a size is not positive.
         AssertionError: if H does not divide E.
 
     Reference:
@@ -160,16 +160,16 @@ class MultiheadAttention(Module):
 
         Args:
             query, key, value: see the class.
-            key_padding_mask: (N, S), True for keys that do not count, or what is added to the
-                scores.
-            need_weights: return the weights as well; without them it is faster. Default: True.
-            attn_mask: (L, S) or (N H, L, S), likewise.
-            average_attn_weights: over the heads; otherwise weights are (N, H, L, S). Default: True.
-            is_causal: ``attn_mask`` is the causal one. Default: False.
+            key_padding_mask: (N, S); True hides a key, numbers are added to the scores.
+            need_weights: return the weights, too; False is faster. Default: True.
+            attn_mask: (L, S) or (N H, L, S); True hides a key from a query, numbers are added.
+            average_attn_weights: average the weights over the heads; False returns (N, H, L, S).
+                Default: True.
+            is_causal: ``attn_mask`` is the causal mask. Default: False.
         """
         swapped = self.batch_first and query.dim() == 3
         if swapped:
-            # One tensor stays one: then there is one projection for all.
+            # Equal tensors stay equal: they share one projection.
             same_value, same_key = value is key, key is query
             query = query.transpose(1, 0)
             key = query if same_key else key.transpose(1, 0) if key.dim() == 3 else key
@@ -218,7 +218,7 @@ class MultiheadAttention(Module):
     def _check_shapes(
         self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
     ) -> None:
-        """Refuse numbers of dimensions that do not fit."""
+        """Refuse inputs and masks with the wrong number of dimensions."""
         count = query.dim()
         need(count in (2, 3), "query should be 2D (unbatched) or 3D, but it is {}-D", count)
         alike = key.dim() == count == value.dim()
@@ -236,8 +236,8 @@ class MultiheadAttention(Module):
         self, query: Tensor, key: Tensor, padding: Tensor | None, mask: Tensor | None,
         is_causal: bool, need_weights: bool,
     ) -> tuple[Tensor | None, bool]:  # fmt: skip
-        """What is added to the scores, (1 or N, 1 or H, 1 or L, S), of a mask (L, S) or (N H, L, S)
-        and one of keys, (N, S); a causal one may be left to the operation."""
+        """The numbers to add to the scores, (1 or N, 1 or H, 1 or L, S), and whether to use causal
+        attention instead; from ``mask`` (L, S) or (N H, L, S) and ``padding`` (N, S)."""
         (queries, batch, _), keys = query.shape, key.size(0)
         if padding is not None:
             told = "key_padding_mask must be of shape {}, but it is {}"
@@ -256,15 +256,15 @@ class MultiheadAttention(Module):
         if padding is not None:
             padding = padding.view(batch, 1, 1, keys)
             mask = padding if mask is None else mask + padding
-        more = (self.bias_k is not None) + self.add_zero_attn  # keys, which count
+        more = (self.bias_k is not None) + self.add_zero_attn  # further keys, never hidden
         if mask is not None and more:
             mask = ops.cat([mask, ops.zeros(*mask.shape[:-1], more, dtype=mask.dtype)], -1)
         return mask, False
 
     def _projections(self, query: Tensor, key: Tensor, value: Tensor) -> Sequence[Tensor]:
-        """Queries, keys and values, by one weight for all or one for each.
+        """The projected queries, keys and values.
 
-        There is one product for inputs that are one tensor.
+        Inputs that are the same tensor share one product.
         """
         size, inputs = query.size(-1), (query, key, value)
         weight, bias = self.in_proj_weight, self.in_proj_bias
@@ -296,13 +296,13 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 class _TransformerLayer(OwnNames, Module):
-    """What the layers of encoders and decoders share: each part is followed by dropout and a norm.
+    """The base of encoder and decoder layers: blocks, each with dropout and a norm.
 
     Attributes:
-        _attentions: the names of the parts before the last one, which is a network.
+        _attentions: the names of the attention blocks; the last block is a feed-forward network.
     """
 
-    _is_ours = False  # the activation may be a user's
+    _is_ours = False  # the activation may be the user's code
     _own_names = ("__init__",)
     _attentions: tuple[str, ...] = ("self_attn",)
 
@@ -338,7 +338,7 @@ class _TransformerLayer(OwnNames, Module):
         )
 
     def _run(self, x: Tensor, blocks: Sequence[Callable[[Tensor], Tensor]]) -> Tensor:
-        """Add to ``x`` what each block makes of it, with the norm in front or behind."""
+        """``x`` plus the output of each block in order, with the norm before or after the block."""
         for number, block in enumerate(blocks, 1):
             norm = getattr(self, f"norm{number}")
             x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
@@ -354,7 +354,7 @@ class _TransformerLayer(OwnNames, Module):
 
 
 def attend(heads: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_causal: bool) -> Any:
-    """What the heads make of ``x``, looking at the memory."""
+    """The attention of ``x`` to ``memory``."""
     return heads(
         x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False,
         is_causal=is_causal,
@@ -362,20 +362,21 @@ def attend(heads: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, is_ca
 
 
 class TransformerEncoderLayer(_TransformerLayer):
-    """Attention of a sequence to itself, and a network for each step.
+    """Attention of a sequence to itself, and a feed-forward network for each step.
 
     Args:
         d_model: the size E of each step.
-        nhead: of attention, which divides E.
+        nhead: the number H of heads; it must divide E.
         dim_feedforward: the size of the network's hidden layer. Default: 2048.
-        dropout: of weights, of hidden elements and of both results. Default: 0.1.
-        activation: of the network, "relu", "gelu" or a function. Default: "relu".
-        layer_norm_eps: Default: 1e-5.
-        batch_first: input and output are (N, T, E) in place of (T, N, E). Default: False.
-        norm_first: normalize in front of both parts, not behind. Default: False.
-        bias: whether there are biases. Default: True.
+        dropout: the probability of zero for attention weights, hidden elements and the outputs of
+            both blocks. Default: 0.1.
+        activation: the network's activation: "relu", "gelu" or a function. Default: "relu".
+        layer_norm_eps: the eps of the norms. Default: 1e-5.
+        batch_first: input and output are (N, T, E) instead of (T, N, E). Default: False.
+        norm_first: normalize before both blocks, not after them. Default: False.
+        bias: whether to have biases. Default: True.
         device: accepted for compatibility.
-        dtype: of the parameters. Default: the default dtype.
+        dtype: the dtype of the parameters. Default: the default dtype.
 
     Shape:
         Input and output (T, N, E) or (T, E).
@@ -389,14 +390,14 @@ class TransformerEncoderLayer(_TransformerLayer):
         self, src: Tensor, src_mask: Tensor | None = None,
         src_key_padding_mask: Tensor | None = None, is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        """The next layer's input.
+        """The output of the layer.
 
         Args:
             src: the sequences.
-            src_mask: (T, T) or (N H, T, T), True for pairs that do not count, or what is added to
+            src_mask: (T, T) or (N H, T, T); True hides a step from another, numbers are added to
                 the scores.
-            src_key_padding_mask: (N, T), likewise for steps.
-            is_causal: ``src_mask`` is the causal one. Default: False.
+            src_key_padding_mask: (N, T); the same for steps hidden from all.
+            is_causal: ``src_mask`` is the causal mask. Default: False.
         """
         masks = additive_masks(
             "src_mask", src_mask, "src_key_padding_mask", src_key_padding_mask, src.dtype
@@ -405,7 +406,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         return self._run(src, (lambda x: self._sa_block(x, *own), self._ff_block))
 
     def _leaves_padding_out(self) -> bool:
-        """Whether PyTorch computes the layer without what is padding."""
+        """Whether PyTorch computes the layer without padded steps."""
         heads = self.self_attn
         plain = heads.batch_first and heads.in_proj_bias is not None and not self.norm_first
         plain = plain and heads.in_proj_weight is not None and heads.num_heads % 2 == 0
@@ -434,15 +435,16 @@ class TransformerDecoderLayer(_TransformerLayer):
         memory_key_padding_mask: Tensor | None = None, tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
-        """The next layer's input.
+        """The output of the layer.
 
         Args:
             tgt: the sequences.
-            memory: the other ones, from an encoder.
-            tgt_mask, memory_mask: (T, T) and (T, S), or one for each head, True for pairs that do
-                not count, or what is added to the scores.
-            tgt_key_padding_mask, memory_key_padding_mask: (N, T) and (N, S), likewise for steps.
-            tgt_is_causal, memory_is_causal: the mask is the causal one. Default: False.
+            memory: the other sequences, from an encoder.
+            tgt_mask, memory_mask: (T, T) and (T, S), or one per sample and head; True hides a step
+                from another, numbers are added to the scores.
+            tgt_key_padding_mask, memory_key_padding_mask: (N, T) and (N, S); the same for steps
+                hidden from all.
+            tgt_is_causal, memory_is_causal: the mask is the causal mask. Default: False.
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
@@ -459,27 +461,28 @@ class TransformerDecoderLayer(_TransformerLayer):
         return self.dropout2(attend(self.multihead_attn, x, memory, mask, padding, is_causal))
 
 
-# Transformers: stacked layers, and an encoder and a decoder together.
+# Transformers: stacks of layers, and an encoder with a decoder.
 
 
 def copies(module: Module, count: int) -> ModuleList:
-    """As many copies of a module."""
+    """A list of ``count`` deep copies of a module."""
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
 class TransformerEncoder(Module):
-    """Layers one after the other.
+    """A stack of encoder layers.
 
     Args:
-        encoder_layer: of which copies are made.
-        num_layers: how many.
-        norm: the last one. Default: none.
-        enable_nested_tensor: in evaluation, without gradients and without ``mask``, results of
-            padded steps are zeros, where PyTorch leaves them out. Default: True.
-        mask_check: only if padding is at the end of sequences. Default: True.
+        encoder_layer: the layer to copy.
+        num_layers: the number of copies.
+        norm: the norm after the last layer. Default: none.
+        enable_nested_tensor: return zeros for padded steps, which PyTorch skips; only in evaluation
+            mode, without gradients and without ``mask``. Default: True.
+        mask_check: do so only if all padding is at the end of sequences. Default: True.
 
     Warns:
-        UserWarning: if the layer is none of those that PyTorch does this for.
+        UserWarning: if ``enable_nested_tensor`` is set and PyTorch would not skip steps in such a
+            layer.
     """
 
     def __init__(
@@ -519,17 +522,17 @@ class TransformerEncoder(Module):
             steps: Any = given if given.dtype == dtypes.bool_ else ops.isneginf(given)
             inside = self.mask_check and (steps._array[:, :-1] & ~steps._array[:, 1:]).any()
             if not (inside or (mode.enabled and any(p.requires_grad for p in self.parameters()))):
-                output = output.masked_fill(steps.unsqueeze(-1), 0.0)  # PyTorch leaves them out
+                output = output.masked_fill(steps.unsqueeze(-1), 0.0)  # PyTorch skips these steps
         return output if self.norm is None else self.norm(output)
 
 
 class TransformerDecoder(Module):
-    """Layers one after the other.
+    """A stack of decoder layers.
 
     Args:
-        decoder_layer: of which copies are made.
-        num_layers: how many.
-        norm: the last one. Default: none.
+        decoder_layer: the layer to copy.
+        num_layers: the number of copies.
+        norm: the norm after the last layer. Default: none.
     """
 
     def __init__(
@@ -556,21 +559,21 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that looks at what it gives.
+    """An encoder, and a decoder that attends to the encoder's output.
 
     Args:
         d_model: the size E of each step. Default: 512.
-        nhead: of attention, which divides E. Default: 8.
-        num_encoder_layers, num_decoder_layers: Default: 6.
+        nhead: the number of heads; it must divide E. Default: 8.
+        num_encoder_layers, num_decoder_layers: the numbers of layers. Default: 6.
         dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
             device, dtype: see `TransformerEncoderLayer`.
-        custom_encoder, custom_decoder: in place of the usual ones.
+        custom_encoder, custom_decoder: modules that replace the usual ones. Default: None.
 
     Shape:
         src (S, N, E), tgt and the output (T, N, E); or without the batch.
 
     Attributes:
-        encoder, decoder: weights are drawn by `init.xavier_uniform_`.
+        encoder, decoder: the two stacks; `init.xavier_uniform_` draws their matrices.
 
     Reference:
         Vaswani et al., Attention is all you need, NeurIPS 2017.
@@ -623,7 +626,7 @@ class Transformer(Module):
         """The decoder's output for ``tgt``; see the layers for the masks.
 
         Raises:
-            RuntimeError: for batches or features of different sizes.
+            RuntimeError: if the numbers of samples differ, or features are not of size ``d_model``.
         """
         along = 0 if self.batch_first else 1
         if src.size(along) != tgt.size(along) and src.dim() == 3:

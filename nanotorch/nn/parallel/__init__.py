@@ -1,4 +1,4 @@
-"""Modules for several processes, each with its share of a batch, and for several devices."""
+"""Modules for several processes, each with a part of the batch, and for several devices."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm, _InstanceNorm
 from nanotorch.ops.arguments import require, require_value
 
-if not TYPE_CHECKING:  # errors about other names tell why
+if not TYPE_CHECKING:  # errors about missing names give a reason
     __getattr__, __dir__ = on_demand("nanotorch.nn.parallel")
 distributed = stand_in(
     "nanotorch.nn.parallel.distributed", {"nanotorch.nn.parallel": "DistributedDataParallel"}
@@ -46,14 +46,14 @@ class Bucket:
     """Gradients that are reduced together.
 
     Args:
-        params: by name, all of one dtype.
+        params: the parameters by name, all of one dtype.
+        group: the processes.
 
     Attributes:
-        group: the processes.
-        flat: where gradients may lie.
-        sent, total: parts shaped like the parameters, of what is added up and of the sum.
-        missing: the parameters whose gradients are not yet there.
-        work: the addition, once it has begun.
+        flat: one array for all gradients.
+        sent, total: this process's gradients and their sum over processes, by parameter.
+        missing: the names of parameters whose gradients are not ready.
+        work: the reduction, once it is started.
     """
 
     work: Work
@@ -68,13 +68,13 @@ class Bucket:
         self.total = self.parts(self.shared.total if self.shared else self.flat)
 
     def parts(self, flat: Array) -> dict[str, Array]:
-        """The parts of an array, shaped like the parameters."""
+        """The parts of ``flat``, by parameter and with its shape."""
         ends = np.cumsum([p.numel() for p in self.params.values()])
         pieces = zip(self.params.items(), np.split(flat, ends[:-1]), strict=True)
         return {name: piece.reshape(p.shape) for (name, p), piece in pieces}
 
     def start(self) -> None:
-        """Begin to add up the gradients of all processes."""
+        """Start the sum of the gradients of all processes."""
         for name, p in self.params.items():
             if p.grad is None:
                 self.sent[name].fill(0)
@@ -86,7 +86,7 @@ class Bucket:
             self.work = work
 
     def finish(self, untouched: set[str], as_view: bool) -> None:
-        """Wait for the sum, and give the parameters their gradients."""
+        """Wait for the sum and write it to the gradients of all parameters except ``untouched``."""
         self.work.wait()
         for name, p in self.params.items():
             if name not in untouched:
@@ -98,28 +98,27 @@ class Bucket:
 
 
 class DistributedDataParallel(Module):
-    """Calls its module, and in `backward` averages the gradients of all processes.
+    """A wrapper that averages the gradients of all processes during `backward`.
 
-    The processes begin with the parameters and buffers of rank 0. Each computes the loss of its
-    share of the batch; after `backward` the gradients are the mean over the processes, and equal
-    steps of equal optimizers keep the parameters equal. Gradients are added up in buckets, while
-    `backward` goes on with the rest: in memory that processes of one host share, or by messages.
+    All processes start with the parameters and buffers of rank 0. Each computes the loss of its own
+    part of the batch. After `backward`, the gradients are the mean over the processes; equal
+    optimizers then keep the parameters equal. The gradients are added in buckets while `backward`
+    continues, through shared memory on one host and through messages otherwise.
 
-    On one host, or with the "ordered" reduction of `init_process_group`, the mean has the bits of
-    one process that divides the gradients of the shares by the number of processes and adds them in
-    rank order.
+    On one host, or with the "ordered" reduction of `init_process_group`, the mean is reproducible
+    to the bit: it is the sum, in rank order, of each gradient divided by the number of processes.
 
     Args:
-        module: what is called; the names of its state begin with ``module.``.
+        module: the module to call; the names in the state begin with ``module.``.
         device_ids, output_device, dim, check_reduction, static_graph, mixed_precision, device_mesh:
-            accepted for PyTorch's sake.
-        broadcast_buffers: whether each `forward` begins with the buffers of rank 0. Default: True.
-        init_sync: whether to begin with the state of rank 0. Default: True.
-        process_group: the processes that take part. Default: all.
-        bucket_cap_mb: how many MiB of gradients make a bucket. Default: 25, and 1 for the first.
-        find_unused_parameters: whether some parameters may have no part in a loss. Default: False.
-        gradient_as_bucket_view: let gradients lie in the buckets, instead of copying them there
-            and back. Default: False.
+            accepted for compatibility.
+        broadcast_buffers: copy the buffers of rank 0 before each `forward`. Default: True.
+        init_sync: start with the state of rank 0. Default: True.
+        process_group: the participating processes. Default: all.
+        bucket_cap_mb: the size of a bucket in MiB. Default: 25, and 1 for the first.
+        find_unused_parameters: allow parameters that do not affect a loss. Default: False.
+        gradient_as_bucket_view: make gradients views of the buckets instead of copies. Default:
+            False.
 
     Attributes:
         module: the module.
@@ -127,8 +126,8 @@ class DistributedDataParallel(Module):
 
     Raises:
         ValueError: before `init_process_group`.
-        RuntimeError: for a module without parameters that require grad, or whose parameters have
-            other shapes in other processes.
+        RuntimeError: if no parameter requires grad, or the parameters' shapes differ between
+            processes.
     """
 
     def __init__(
@@ -159,8 +158,9 @@ class DistributedDataParallel(Module):
         cap = 25 if bucket_cap_mb is None else bucket_cap_mb
         self._buckets = buckets(named, cap * MEGABYTE, min(cap, 1) * MEGABYTE, group)
         self._of = {name: bucket for bucket in self._buckets for name in bucket.params}
-        self._expecting = self._begun = False  # a pass back; it has come to the first gradient
-        self._launched = 0  # how many buckets are on their way
+        # Whether the next backward pass reduces gradients; whether it has a first gradient.
+        self._expecting = self._begun = False
+        self._launched = 0  # the number of started buckets
         self._unused: set[str] = set()
         for name, p in named.items():
             p.register_post_accumulate_grad_hook(self._hook(name))
@@ -178,11 +178,11 @@ class DistributedDataParallel(Module):
             raise missing_attribute(self, f"nn.parallel.{type(self).__name__}", name) from None
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module makes of the arguments.
+        """The output of the module.
 
         Raises:
-            RuntimeError: if parameters had no gradient in the `backward` before, and
-                ``find_unused_parameters`` is False.
+            RuntimeError: if a parameter had no gradient in the previous `backward`, unless
+                ``find_unused_parameters`` is set.
         """
         syncs = self.require_backward_grad_sync
         if self._begun:
@@ -205,8 +205,8 @@ class DistributedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Within it, passes forward and back leave gradients as they are: they add up until the
-        next pass outside."""
+        """A block whose passes do not average gradients; they accumulate until the next pass
+        outside the block."""
         former, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
             yield
@@ -214,7 +214,7 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = former
 
     def _hook(self, name: str) -> Callable[[Tensor], None]:
-        """What is called when a gradient is there."""
+        """The hook that runs when the gradient of parameter ``name`` is ready."""
         bucket = self._of[name]
 
         def ready(_: Tensor) -> None:
@@ -226,9 +226,9 @@ class DistributedDataParallel(Module):
         return ready
 
     def _go_on(self) -> None:
-        """Begin to add up the buckets that are complete, in order, as all processes do.
+        """Start the reduction of complete buckets, in the same order in all processes.
 
-        Wait for all once they are on their way, and give the parameters their gradients.
+        After the start of the last bucket, wait for all and write the gradients.
         """
         for bucket in self._buckets[self._launched :]:
             if bucket.missing:
@@ -243,7 +243,7 @@ class DistributedDataParallel(Module):
                 bucket.finish(untouched, self.gradient_as_bucket_view)
 
     def _unused_anywhere(self) -> set[str]:
-        """The parameters that no process has used, whose gradients stay as they are."""
+        """The parameters that no process uses; their gradients stay unchanged."""
         if not self.find_unused_parameters:
             return set()
         names = list(self._of)
@@ -255,10 +255,10 @@ class DistributedDataParallel(Module):
 def buckets(
     named: dict[str, Tensor], cap: float, first: float, group: ProcessGroup
 ) -> list[Bucket]:
-    """Put parameters into buckets, the last ones first, as `backward` comes to them.
+    """The parameters in buckets, the last parameters first: the order of `backward`.
 
     Args:
-        cap, first: how many bytes go into a bucket, and into the first.
+        cap, first: the size of a bucket, and of the first bucket, in bytes.
     """
     parts: list[dict[str, Tensor]] = [{}]
     size, limit = 0, first
@@ -272,11 +272,11 @@ def buckets(
     return [Bucket(part, group) for part in parts]
 
 
-# Processes that normalize by the whole batch.
+# Batch normalization over the batches of all processes.
 
 
 class TotalOverRanks(Function):
-    """The sum over the processes; the gradients of all of them come back."""
+    """The sum over the processes; its gradient is the sum of the gradients of all processes."""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, group: Any) -> Tensor:
@@ -292,15 +292,15 @@ class TotalOverRanks(Function):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """`BatchNorm1d`, 2d or 3d of the batches of all processes together, in training.
+    """`BatchNorm1d`, 2d or 3d with the statistics of all processes' batches in training.
 
-    In evaluation, or in a group of one, it is the ordinary one. Processes may have batches of
-    different sizes.
+    In evaluation mode, or in a group of one process, it is an ordinary batch normalization.
+    Processes may have batches of different sizes.
 
     Args:
-        num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: as of
+        num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see
             `BatchNorm1d`.
-        process_group: the processes that take part. Default: all.
+        process_group: the participating processes. Default: all.
 
     Shape:
         Input and output (N, C, ...).
@@ -320,7 +320,7 @@ class SyncBatchNorm(_BatchNorm):
         require_value(input.dim() >= 2, "expected at least 2D input (got {}D input)", input.dim())
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, normalized per channel."""
+        """The normalized input."""
         by_batch = self.training or self.running_mean is None
         if not by_batch or not dist.is_initialized() or dist.get_world_size(self.process_group) < 2:
             return super().forward(input)
@@ -342,7 +342,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @no_grad()
     def _track(self, mean: Tensor, variance: Tensor) -> None:
-        """Move the running values."""
+        """Move the running values towards the mean and variance of a batch."""
         self.num_batches_tracked.add_(1)
         momentum = self.momentum
         if momentum is None:
@@ -352,10 +352,10 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """Put a `SyncBatchNorm` of the same state in the place of each batch normalization.
+        """Replace each batch normalization in ``module`` by a `SyncBatchNorm` of the same state.
 
         Returns:
-            the module, or what takes its place.
+            The module, or the `SyncBatchNorm` that replaces it.
         """
         made = module
         if isinstance(module, _BatchNorm) and not isinstance(module, (_InstanceNorm, cls)):
@@ -371,15 +371,15 @@ class SyncBatchNorm(_BatchNorm):
         return made
 
 
-# Several devices, of which there is one.
+# Several devices; here the CPU is the only one.
 
 
 class DataParallel(Module):
-    """Calls its module, as PyTorch's does where there are no GPUs.
+    """A wrapper that calls its module, like PyTorch's without GPUs.
 
     Args:
-        module: what is called; the names of its state begin with ``module.``.
-        device_ids, output_device, dim: accepted for PyTorch's sake.
+        module: the module to call; the names in the state begin with ``module.``.
+        device_ids, output_device, dim: accepted for compatibility.
     """
 
     def __init__(
@@ -391,5 +391,5 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module makes of the arguments."""
+        """The output of the module."""
         return self.module(*inputs, **kwargs)

@@ -1,4 +1,4 @@
-"""Gradients held in bounds; parameters as one vector, or as functions of others."""
+"""Gradient clipping, parameters as one vector, parametrizations, and padded sequences."""
 
 import types
 from collections.abc import Iterable
@@ -25,10 +25,10 @@ convert_parameters = stand_in(
     "nanotorch.nn.utils.convert_parameters",
     {"nanotorch.nn.utils": "parameters_to_vector vector_to_parameters"},
 )
-# The former place of `torch.func.functional_call`.
+# The former module of `torch.func.functional_call`.
 stateless = stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
 
-if _TYPE_CHECKING:  # the rest is imported when it is used
+if _TYPE_CHECKING:  # these are imported on their first use
     from nanotorch.nn.utils import parametrize as parametrize
     from nanotorch.nn.utils.parametrize import remove_spectral_norm as remove_spectral_norm
     from nanotorch.nn.utils.parametrize import remove_weight_norm as remove_weight_norm
@@ -37,7 +37,7 @@ if _TYPE_CHECKING:  # the rest is imported when it is used
 else:
     FUNCTIONS = "remove_spectral_norm remove_weight_norm spectral_norm weight_norm"
     LATER = {"nanotorch.nn.utils.parametrize": FUNCTIONS}
-    for _file in ("spectral_norm", "weight_norm"):  # of the functions' names, in PyTorch
+    for _file in ("spectral_norm", "weight_norm"):  # PyTorch's modules with the functions' names
         stand_in(f"nanotorch.nn.utils.{_file}", LATER)
     LATER |= {"nanotorch.nn.utils": "parametrize"}
     __getattr__, __dir__ = on_demand("nanotorch.nn.utils", LATER)
@@ -47,12 +47,12 @@ TINY = 1e-6  # against division by a norm of 0
 
 
 def as_list(tensors: Tensors) -> list[Tensor]:
-    """One tensor or several, as a list."""
+    """A list of one tensor or of several."""
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
 def present_gradients(parameters: Tensors) -> list[Tensor]:
-    """The gradients that there are."""
+    """The gradients of the parameters, except None."""
     return [p.grad for p in as_list(parameters) if p.grad is not None]
 
 
@@ -60,16 +60,16 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The norm of tensors, as if they were one vector.
+    """The norm of all tensors as one vector.
 
     Args:
         tensors: a tensor or several.
         norm_type: the order of the norm, also "inf". Default: 2.
         error_if_nonfinite: refuse a norm that is nan or infinite. Default: False.
-        foreach: accepted; PyTorch's choice of implementation.
+        foreach: accepted for compatibility.
 
     Raises:
-        RuntimeError: see ``error_if_nonfinite``.
+        RuntimeError: if ``error_if_nonfinite`` is set and the norm is nan or infinite.
     """
     order = float(norm_type)
     with no_grad():
@@ -92,10 +92,10 @@ def clip_grads_with_norm_(
     """Scale gradients in place by ``max_norm / total_norm``, if that is less than 1.
 
     Args:
-        parameters: a tensor or several, whose gradients are meant.
-        max_norm: what the norm may be.
-        total_norm: what it is, for example from `get_total_norm`.
-        foreach: accepted; PyTorch's choice of implementation.
+        parameters: a tensor or several; the function scales their gradients.
+        max_norm: the upper limit of the norm.
+        total_norm: the present norm, for example from `get_total_norm`.
+        foreach: accepted for compatibility.
     """
     with no_grad():
         for position, grad in enumerate(present_gradients(parameters)):
@@ -111,15 +111,15 @@ def clip_grad_norm_(
     """Scale gradients in place so that their norm, as one vector, is at most ``max_norm``.
 
     Args:
-        parameters: a tensor or several, whose gradients are meant.
-        max_norm: what the norm may be.
+        parameters: a tensor or several; the function scales their gradients.
+        max_norm: the upper limit of the norm.
         norm_type, error_if_nonfinite, foreach: see `get_total_norm`.
 
     Returns:
-        The norm before.
+        The norm before scaling.
 
     Raises:
-        RuntimeError: see ``error_if_nonfinite``.
+        RuntimeError: if ``error_if_nonfinite`` is set and the norm is nan or infinite.
 
     Reference:
         Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks,
@@ -148,19 +148,19 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Hold gradients between ``-clip_value`` and ``clip_value``, in place.
+    """Clamp gradients to [``-clip_value``, ``clip_value``], in place.
 
     Args:
-        parameters: a tensor or several, whose gradients are meant.
-        clip_value: the bound.
-        foreach: False to write once in place of twice, which only version counters tell.
+        parameters: a tensor or several; the function clamps their gradients.
+        clip_value: the upper limit of the absolute value.
+        foreach: False writes once, not twice; only the gradients' versions differ.
     """
     bound = float(clip_value)
     with no_grad():
         for grad in present_gradients(parameters):
             if foreach is False:
                 grad.clamp_(min=-bound, max=bound)
-            else:  # two writes, as PyTorch counts them
+            else:  # two writes, like PyTorch's count
                 grad.clamp_(min=-bound).clamp_(max=bound)
 
 
@@ -168,23 +168,23 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters, one after the other; it has a gradient.
+    """The elements of all parameters in order, as one differentiable vector.
 
     Args:
-        parameters: of any shapes.
+        parameters: tensors of any shapes.
     """
     return ops.cat([parameter.view(-1) for parameter in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let parameters be slices of a vector, whose memory they share from then on.
+    """Make parameters slices of a vector; they share its memory.
 
     Args:
-        vec: one dimension, as many elements as the parameters have.
-        parameters: of any shapes.
+        vec: a vector with one element for each element of the parameters.
+        parameters: tensors of any shapes.
 
     Raises:
-        TypeError: if ``vec`` is no tensor.
+        TypeError: if ``vec`` is not a tensor.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")

@@ -1,7 +1,7 @@
-"""Parameters that are functions of other parameters: parametrizations, and norms by hooks.
+"""Parameters as functions of other parameters: parametrizations, and norms by hooks.
 
-A parametrized tensor is a property of a class made for the module, `ParametrizedLinear` for a
-`Linear`. Every time it is read, it is computed anew from the `original`.
+A parametrized module gets its own class, such as `ParametrizedLinear` for a `Linear`. The tensor is
+a property of this class; each read computes it from the `original`.
 """
 
 import copy
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class _Cache:
-    """What was computed within `cached`, by module and name; `depth` counts its blocks."""
+    """The tensors computed in `cached` blocks, by the id of their list; `depth` counts blocks."""
 
     depth = 0
     values: dict[int, Any] = {}  # noqa: RUF012 - one for the whole program
@@ -37,7 +37,7 @@ class _Cache:
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A block in which every parametrized tensor is computed once at most."""
+    """A block that computes each parametrized tensor at most once."""
     _Cache.depth += 1
     try:
         yield
@@ -48,7 +48,7 @@ def cached() -> Iterator[None]:
 
 
 def _put(module: Module, name: str, tensor: Tensor) -> None:
-    """Register a tensor as what it is: a parameter or a buffer."""
+    """Register a tensor as a parameter or a buffer, by its type."""
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:
@@ -56,7 +56,7 @@ def _put(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype shape") -> None:
-    """Refuse what is no tensor, or of another dtype or shape than one should be."""
+    """Refuse a result that is not a tensor, or differs from ``like`` in an attribute."""
     told = "{} must be a tensor, but it is of type {}"
     require_value(isinstance(result, Tensor), told, what, type(result).__name__)
     for name in attributes.split() if like is not None else ():
@@ -66,17 +66,17 @@ def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype sh
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and what they are applied to.
+    """The parametrizations of one tensor, and their input.
 
     Args:
-        modules: the parametrizations, the first applied first.
-        original: the tensor before.
-        unsafe: allow other shapes and dtypes. Default: False.
+        modules: the parametrizations, in the order of application.
+        original: the tensor before parametrization.
+        unsafe: allow a change of shape or dtype. Default: False.
 
     Attributes:
-        original: the tensor that the first is applied to; or ``original0``, ``original1``, ... if
-            its `right_inverse` gives several.
-        is_tensor: whether it is one.
+        original: the input of the first parametrization; ``original0``, ``original1``, ... if its
+            `right_inverse` returns several tensors.
+        is_tensor: whether the input is a single tensor.
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -123,11 +123,11 @@ class ParametrizationList(ModuleList):
         return value
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the original so that the parametrized tensor becomes ``value``, as far as may be.
+        """Set the original to the right inverse of ``value``.
 
         Raises:
             RuntimeError: if a parametrization has no `right_inverse`.
-            ValueError: for what it should not return.
+            ValueError: if `right_inverse` returns the wrong number of tensors or another dtype.
         """
         with no_grad():
             new = self._inverted(value)
@@ -147,7 +147,7 @@ class ParametrizationList(ModuleList):
         return result
 
     def _computed(self) -> Tensor:
-        """The result; within `cached` the one that there is."""
+        """The parametrized tensor, from the cache in a `cached` block."""
         if not _Cache.depth:
             return self()
         if id(self) not in _Cache.values:
@@ -156,7 +156,7 @@ class ParametrizationList(ModuleList):
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the tensor of that name, or any of the module, is parametrized."""
+    """Whether ``tensor_name`` is parametrized; without a name, whether any tensor is."""
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False
@@ -164,13 +164,13 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of the module, not the one made for its parametrizations."""
+    """The class of the module without parametrizations."""
     kind = type(module)
     return kind.__bases__[0] if is_parametrized(module) else kind
 
 
 class _Parametrized:
-    """The methods of a parametrized module's own class."""
+    """The methods of the classes of parametrized modules."""
 
     def __getstate__(self) -> Any:
         told = "Serialization of parametrized modules is only supported by state_dict()."
@@ -186,18 +186,20 @@ class _Parametrized:
 def register_parametrization(
     module: Any, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Any:
-    """Let a parameter or buffer be ``parametrization(original)``; returns the module.
+    """Replace a parameter or buffer by ``parametrization(original)``; returns the module.
 
-    If it is parametrized already, the new one is applied after the others.
+    A further parametrization of the same tensor is applied after the earlier ones.
 
     Args:
-        parametrization: may have a `right_inverse`, which finds the original for a value: at once
-            for the present one, and when the tensor is assigned to.
-        unsafe: allow other shapes and dtypes. Default: False.
+        module: the module that holds the tensor.
+        tensor_name: the name of the parameter or buffer.
+        parametrization: a module; its method `right_inverse`, if any, computes the original from
+            the present value and from assigned values.
+        unsafe: allow a change of shape or dtype. Default: False.
 
     Raises:
-        ValueError: for a name that is not there; for a parametrization that changes shape or
-            dtype, or returns no tensor.
+        ValueError: if ``tensor_name`` does not exist, or the parametrization changes shape or
+            dtype or does not return a tensor.
     """
 
     parametrization.train(module.training)
@@ -217,7 +219,7 @@ def register_parametrization(
         original = getattr(module, tensor_name)
         listed = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)
-        if not is_parametrized(module):  # a class of its own, in which properties can stand
+        if not is_parametrized(module):  # its own class, because properties belong to classes
             kind, own = type(module), _Parametrized
             members: dict[str, Any] = {"__getstate__": own.__getstate__, "__module__": __name__}
             if not hasattr(kind, "__deepcopy__"):
@@ -236,14 +238,14 @@ def register_parametrization(
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Make a parametrized tensor an ordinary one again; returns the module.
+    """Turn a parametrized tensor back into an ordinary one; returns the module.
 
     Args:
-        leave_parametrized: with its present value; otherwise with that of the original.
+        leave_parametrized: keep the present value, not that of the original. Default: True.
 
     Raises:
-        ValueError: if it is not parametrized, or is a function of several tensors and should get
-            the value of "the" original.
+        ValueError: if the tensor is not parametrized; without ``leave_parametrized``, if it has
+            several originals.
     """
     told = "Module {} does not have a parametrization on {}"
     require_value(is_parametrized(module, tensor_name), told, module, tensor_name)
@@ -270,14 +272,14 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
     return module
 
 
-# Weight and spectral normalization of the former kind: a hook computes the weight at each call.
+# The former kind of weight and spectral normalization: a hook computes the weight at each call.
 
 
 class _Hook:
-    """Computes the weight called `name` before each call of the module."""
+    """The base of hooks that compute the weight `name` before each call of the module."""
 
     name: str
-    called = ""  # as the function is called that registers it
+    called = ""  # the function that registers the hook
     compute_weight: Callable[..., Tensor]
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -285,19 +287,19 @@ class _Hook:
 
     @classmethod
     def of(cls, module: Any, name: str) -> int | None:
-        """The number of the hook that a module has for a weight; None if there is none."""
+        """The number of a module's hook for the weight ``name``; None if there is none."""
         hooks = module._forward_pre_hooks.items()
         return next((n for n, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
     @classmethod
     def refuse_second(cls, module: Any, name: str) -> None:
-        """Refuse a weight that has such a hook."""
+        """Refuse a weight that has such a hook already."""
         first = cls.of(module, name) is None
         require(first, "the parameter {} has a {} hook already", name, cls.called)
 
     @classmethod
     def taken_off(cls, module: Any, name: str) -> Any:
-        """The module, without its hook for a weight."""
+        """Remove the hook for the weight ``name``; returns the module."""
         number = cls.of(module, name)
         require_value(number is not None, "{} of '{}' not found in {}", cls.called, name, module)
         module._forward_pre_hooks.pop(number).remove(module)
@@ -308,20 +310,20 @@ class _Hook:
 
 
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """The weight as a matrix whose rows lie along ``dim``."""
+    """The weight as a matrix with one row per index of ``dim``."""
     if dim % weight.ndim:
         weight = weight.permute(dim, *[d for d in range(weight.ndim) if d != dim % weight.ndim])
     return weight.flatten(1) if weight.ndim > 1 else weight.reshape((-1, 1))
 
 
 class SpectralNorm(_Hook):
-    """The hook that computes a weight before each call of the module.
+    """The hook of `spectral_norm`.
 
     Args:
-        name: of the weight.
-        n_power_iterations: at each call in training.
-        dim: along which the rows of the matrix lie.
-        eps: norms are held above it.
+        name: the name of the weight.
+        n_power_iterations: the number of power iterations per call in training.
+        dim: the dimension of the matrix rows.
+        eps: the lower limit of the norms.
     """
 
     called = "spectral_norm"
@@ -334,7 +336,7 @@ class SpectralNorm(_Hook):
         self.dim, self.eps = dim, eps
 
     def compute_weight(self, module: Any, do_power_iteration: bool | None = None) -> Tensor:
-        """The weight divided by its greatest singular value; in training it iterates first."""
+        """The weight divided by its greatest singular value, after iterations in training."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix = as_matrix(weight, self.dim)
@@ -347,7 +349,7 @@ class SpectralNorm(_Hook):
         return weight / ops.dot(u, ops.mv(matrix, v))
 
     def remove(self, module: Any) -> None:
-        """Make the weight a parameter again."""
+        """Turn the weight back into a parameter."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -356,7 +358,7 @@ class SpectralNorm(_Hook):
         module.register_parameter(self.name, Parameter(weight.detach()))
 
     def note_version(self, module: Any, state: Any, prefix: str, metadata: dict[str, Any]) -> None:
-        """Leave in a state dict of which version this is."""
+        """Write the version of this hook to the metadata of a state dict."""
         metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
 
 
@@ -367,13 +369,14 @@ def spectral_norm(
     """Divide a weight by its greatest singular value before each call; returns the module.
 
     Args:
-        n_power_iterations: at each call in training. Default: 1.
-        eps: norms are held above it. Default: 1e-12.
-        dim: along which the rows of the matrix lie. Default: 0; 1 for transposed convolutions.
+        name: the name of the weight. Default: "weight".
+        n_power_iterations: the number of power iterations per call in training. Default: 1.
+        eps: the lower limit of the norms. Default: 1e-12.
+        dim: the dimension of the matrix rows. Default: 0; 1 for transposed convolutions.
 
     Raises:
-        RuntimeError: if that was done before.
-        ValueError: for a number of iterations that is not positive.
+        RuntimeError: if the weight has a spectral norm already.
+        ValueError: if ``n_power_iterations`` is not positive.
 
     Reference:
         Miyato et al., Spectral Normalization for Generative Adversarial Networks, ICLR 2018,
@@ -401,7 +404,7 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undo `spectral_norm`; returns the module.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if the weight has no spectral norm.
     """
     SpectralNorm.taken_off(module, name)
     for number, noted in module._state_dict_hooks.items():
@@ -416,11 +419,11 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
 
 
 class WeightNorm(_Hook):
-    """The hook that computes a weight before each call of the module.
+    """The hook of `weight_norm`.
 
     Args:
-        name: of the weight.
-        dim: along which each slice has a length of its own; -1 for one length.
+        name: the name of the weight.
+        dim: the dimension whose slices have their own lengths; None or -1 for one length.
     """
 
     called = "weight_norm"
@@ -434,7 +437,7 @@ class WeightNorm(_Hook):
         return stretched(v, g, self.dim)
 
     def remove(self, module: Any) -> None:
-        """Make the weight a parameter again."""
+        """Turn the weight back into a parameter."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[f"{self.name}_g"], module._parameters[f"{self.name}_v"]
@@ -442,16 +445,17 @@ class WeightNorm(_Hook):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Take a weight apart into lengths ``name_g`` and directions ``name_v``; returns the module.
+    """Split a weight into lengths ``name_g`` and directions ``name_v``; returns the module.
 
     Args:
-        dim: along which each slice has a length of its own; None for one length. Default: 0.
+        name: the name of the weight. Default: "weight".
+        dim: the dimension whose slices have their own lengths; None for one length. Default: 0.
 
     Raises:
-        RuntimeError: if that was done before.
+        RuntimeError: if the weight has a weight norm already.
 
     Warns:
-        FutureWarning: `parametrizations.weight_norm` does the same.
+        FutureWarning: always; `parametrizations.weight_norm` replaces it.
 
     Reference:
         Salimans and Kingma, Weight Normalization, NeurIPS 2016.
@@ -476,7 +480,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undo `weight_norm`; returns the module.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if the weight has no weight norm.
     """
     return WeightNorm.taken_off(module, name)
 

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded, packed, and back."""
+"""Sequences of different lengths: padding, packing, and back."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -25,7 +25,7 @@ class _Fields(NamedTuple):
 
 
 def conversion(name: str) -> Callable[["PackedSequence"], "PackedSequence"]:
-    """The method of `PackedSequence` that calls the data's of that name."""
+    """The method ``name`` of `PackedSequence`, which calls that of the data."""
 
     def convert(self: "PackedSequence") -> "PackedSequence":
         return self._with(getattr(self.data, name)())
@@ -35,16 +35,16 @@ def conversion(name: str) -> Callable[["PackedSequence"], "PackedSequence"]:
 
 
 class PackedSequence(_Fields):
-    """Sequences of different lengths without padding, as recurrent layers take them.
+    """Sequences of different lengths without padding, an input of recurrent layers.
 
-    Made by `pack_padded_sequence` and `pack_sequence`.
+    `pack_padded_sequence` and `pack_sequence` create it.
 
     Attributes:
-        data: the first step of all sequences, longest first; then the second of those that have
-            one; and so on.
-        batch_sizes: how many sequences each step has.
-        sorted_indices: the order in which the sequences stand here; None if nothing was sorted.
-        unsorted_indices: its inverse.
+        data: the first step of all sequences, longest first; then the second step of all that are
+            long enough; and so on.
+        batch_sizes: the number of sequences in each step.
+        sorted_indices: the order of the sequences here; None if nothing was sorted.
+        unsorted_indices: the inverse of ``sorted_indices``.
     """
 
     __slots__ = ()
@@ -62,7 +62,7 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """With `Tensor.to` applied to the data."""
+        """The sequences with `Tensor.to` applied to the data."""
         return self._with(self.data.to(*args, **kwargs))
 
     def _with(self, data: Any) -> "PackedSequence":
@@ -71,7 +71,7 @@ class PackedSequence(_Fields):
         return PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
     def cpu(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """On the CPU, where everything is."""
+        """The sequences after ``to("cpu", ...)``."""
         return self.to("cpu", *args, **kwargs)
 
     double, float, half = conversion("double"), conversion("float"), conversion("half")
@@ -80,16 +80,16 @@ class PackedSequence(_Fields):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the data are on a graphics card: False."""
+        """Whether the data is on a GPU: False."""
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Whether the data are in pinned memory: False."""
+        """Whether the data is in pinned memory: False."""
         return False
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another; None of None."""
+    """The inverse of a permutation; None for None."""
     if permutation is None:
         return None
     positions = ops.arange(0, permutation.numel())
@@ -99,16 +99,17 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack padded sequences.
+    """The sequences of a padded tensor, packed.
 
     Args:
-        lengths: of each sequence: a list, or a tensor of int64.
-        batch_first: whether ``input`` is (N, T, ...). Default: (T, N, ...).
-        enforce_sorted: the sequences come longest first; otherwise they are sorted. Default: True.
+        input: the padded sequences, (T, N, ...).
+        lengths: the length of each sequence: a list, or a tensor of int64.
+        batch_first: ``input`` is (N, T, ...). Default: False.
+        enforce_sorted: require the longest sequence first, instead of sorting. Default: True.
 
     Raises:
-        RuntimeError: for lengths that are not positive, more than T, not sorted, or not one for
-            each sequence.
+        RuntimeError: unless there is one length per sequence, between 1 and T, and the lengths are
+            sorted if ``enforce_sorted``.
     """
     held = lengths if isinstance(lengths, Tensor) else ops.tensor(lengths, dtype=dtypes.int64)
     require(held.ndim == 1, "'lengths' argument should be a 1D tensor, but got {}D", held.ndim)
@@ -124,7 +125,7 @@ def pack_padded_sequence(
 
 
 def batch_sizes_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
-    """How many of the sorted sequences each step has, after checks."""
+    """The number of sequences in each step, after checks of the sorted lengths ``counts``."""
     require(input.numel(), "Cannot pack empty tensors.")
     told = "Expected {} lengths, as many as samples: {}"
     require(input.size(1) == len(counts), told, input.size(1), len(counts))
@@ -143,12 +144,12 @@ def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Unpack sequences into one tensor, padded, and their lengths, in their first order.
+    """The padded tensor (T, N, ...) of packed sequences in their original order, and their lengths.
 
     Args:
-        batch_first: whether the result is (N, T, ...). Default: (T, N, ...).
-        padding_value: what fills the shorter ones. Default: 0.
-        total_length: T, if it is to be more than the longest has.
+        batch_first: return (N, T, ...). Default: False.
+        padding_value: the value after the end of a sequence. Default: 0.
+        total_length: the length T. Default: that of the longest sequence.
 
     Raises:
         ValueError: if ``total_length`` is too small.
@@ -176,12 +177,12 @@ def pad_sequence(
     """Tensors (L, ...) of different L in one tensor (T, N, ...), where T is the largest L.
 
     Args:
-        batch_first: (N, T, ...). Default: False.
-        padding_value: what fills the shorter ones. Default: 0.
-        padding_side: "right" or "left". Default: "right".
+        batch_first: return (N, T, ...). Default: False.
+        padding_value: the value next to shorter sequences. Default: 0.
+        padding_side: the side of the padding, "right" or "left". Default: "right".
 
     Raises:
-        RuntimeError: without any sequence, for another side, or sizes that do not fit.
+        RuntimeError: if there is no sequence, for another side, or if other sizes differ.
     """
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
@@ -211,9 +212,9 @@ def unpad_sequence(
     """The sequences of a padded tensor, each without its padding.
 
     Args:
-        padded_sequences: (T, N, ...).
-        lengths: of each sequence.
-        batch_first: (N, T, ...). Default: False.
+        padded_sequences: the padded tensor, (T, N, ...).
+        lengths: the length of each sequence.
+        batch_first: ``padded_sequences`` is (N, T, ...). Default: False.
     """
     padded = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     step = ops.arange(padded.size(1))
@@ -221,16 +222,16 @@ def unpad_sequence(
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors (L, ...) of different L.
+    """Tensors (L, ...) of different L, packed.
 
     Args:
-        enforce_sorted: they come longest first; otherwise they are sorted. Default: True.
+        enforce_sorted: require the longest sequence first, instead of sorting. Default: True.
     """
     lengths = [len(tensor) for tensor in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The single sequences of a packed one, in their first order."""
+    """The list of packed sequences, in their original order."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
