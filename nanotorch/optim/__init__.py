@@ -1,4 +1,4 @@
-"""Optimizers: they change parameters by their gradients."""
+"""Optimizers, which update parameters by their gradients, and schedulers."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from nanotorch.optim.rules import RAdam as RAdam
 from nanotorch.optim.rules import RMSprop as RMSprop
 from nanotorch.optim.rules import Rprop as Rprop
 
-# PyTorch's files, one for each rule; that of `Adam` has `AdamW` too.
+# PyTorch's modules, one per rule; that of `Adam` also contains `AdamW`.
 for _name in (
     "ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "NAdam", "RAdam", "RMSprop",
     "Rprop",
@@ -29,5 +29,5 @@ for _name in (
     globals()[_name.lower()] = _stand_in(_module, {f"{__name__}.rules": _names})
 
 _on_demand("nanotorch.optim.optimizer")
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+if not _TYPE_CHECKING:  # type checkers see the names above only
     __getattr__, __dir__ = _on_demand("nanotorch.optim")

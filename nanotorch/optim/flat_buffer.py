@@ -1,4 +1,4 @@
-"""Where an optimizer keeps parameters and state: one buffer for those of a group."""
+"""One buffer for the parameters of a group and their state, for fast steps."""
 
 import functools
 import weakref
@@ -11,16 +11,16 @@ import numpy as np
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import ALONE, Tensor, wrap
 
-# Parameters of one optimizer side by side in memory, so that one call can update them all.
+# Parameters of one optimizer are adjacent in memory, so that one call can update them all.
 #
-# A parameter, and what its optimizer keeps for it, may move as long as nobody holds their arrays:
-# then only the tensors know where they lie. Each still is an array of its own, with its own memory.
+# A parameter and its state may move as long as only their tensors refer to their arrays. Each array
+# still appears to own separate memory.
 
 
 Array = np.ndarray
 ALIGNMENT = 64
 
-# By `id` of a block: the block and how long the part of each role is.
+# By `id` of a block: the block, and the length of the part of each role in bytes.
 spans: dict[int, tuple["weakref.ref[Array]", int]] = {}
 
 
@@ -30,18 +30,19 @@ def memory_owner(array: Array) -> Array:
     while base is not None:
         if isinstance(base, np.ndarray):
             array = base
-        elif not hasattr(base, "base"):  # what `as_strided` makes has one too
+        elif not hasattr(base, "base"):  # the base of an `as_strided` result has one, too
             break
         base = base.base
     return array
 
 
 class Part:
-    """Some bytes of a block: what an array in it is a view of, so that nobody sees the others.
+    """Some bytes of a block: the base of one array in it, which hides the rest of the block.
 
     Args:
-        at: where they begin.
-        like: has the shape, dtype and strides of the array.
+        block: the block.
+        at: the offset of the array in bytes.
+        like: an array of the same shape, dtype and strides.
     """
 
     __slots__ = ("__array_interface__", "block")
@@ -55,24 +56,27 @@ class Part:
 
 
 def align(size: int) -> int:
-    """The next multiple of the alignment."""
+    """``size`` rounded up to a multiple of the alignment."""
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
 
 
 def aligned_zeros(size: int) -> Array:
-    """Zeros that begin at an aligned address."""
+    """``size`` bytes of zeros at an aligned address."""
     whole = np.zeros(size + ALIGNMENT, np.uint8)
     skip = -address(whole) % ALIGNMENT
     return whole[skip : skip + size]
 
 
 def array_in_block(block: Array, at: int, like: Array) -> Array:
-    """An array like ``like`` in a block; who looks for the memory behind it finds its own only."""
+    """An array like ``like`` at offset ``at`` of a block; its base covers only its own bytes."""
     return np.asarray(Part(block, at, like))
 
 
 def location_in_block(array: Array) -> tuple[Array, int, int, int] | None:
-    """For an array that has moved: its block, the block's span, its role, and its offset there."""
+    """The block of an array, the block's span, the array's role and its offset in the span.
+
+    None for an array that is not in a block.
+    """
     memory: Any = memory_owner(array).base
     known = spans.get(id(memory.block)) if isinstance(memory, Part) else None
     if known is None:
@@ -85,14 +89,14 @@ def location_in_block(array: Array) -> tuple[Array, int, int, int] | None:
 
 
 def is_movable(tensor: Any, kind: np.dtype) -> bool:
-    """Whether nobody but the tensor holds its array."""
+    """Whether the tensor's array has dtype ``kind`` and no other reference, so it may move."""
     if type(tensor._array) is not np.ndarray or tensor._array.dtype != kind:
         return False
     array = tensor._array
     memory: Any = array.base
-    if type(memory) is np.ndarray and memory.flags.owndata:  # others may hold views of it, too
+    if type(memory) is np.ndarray and memory.flags.owndata:  # there may be other views of it
         own = getrefcount(memory) == ALONE + 1
-    else:  # a file's or a buffer's memory is there to be seen by others
+    else:  # others share the memory of a file or a buffer
         own = array.flags.owndata or isinstance(memory, Part)
     del memory
     if not (own and array.flags.c_contiguous and array.flags.writeable):
@@ -102,14 +106,14 @@ def is_movable(tensor: Any, kind: np.dtype) -> bool:
 
 
 def move_together(optimizers: Iterable[Any]) -> None:
-    """Move the parameters of optimizers together, group by group."""
+    """Move the parameters of optimizers into blocks, group by group."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             move_group(group["params"], optimizer.state)
 
 
 def move_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
-    """Move together those of a group that have a gradient, with all that is kept for them."""
+    """Move the parameters with a gradient into one block, with their state."""
     members: list[list[Tensor]] = []
     for p in params:
         roles = [p, *state_tensors_of(p, state).values()]
@@ -125,7 +129,7 @@ def move_group(params: list[Tensor], state: Mapping[Any, Any]) -> None:
 
 
 def state_tensors_of(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
-    """What an optimizer keeps for every element of a parameter, by name."""
+    """The state tensors of a parameter's shape, by name."""
     held = state.get(p, {})
     return {
         name: t
@@ -135,7 +139,7 @@ def state_tensors_of(p: Tensor, state: Mapping[Any, Any]) -> dict[str, Tensor]:
 
 
 def move_into_block(members: list[list[Tensor]]) -> None:
-    """Give the tensors of each role one part of a new block, in the same places."""
+    """Move tensors into a new block: one part per role, with the same offsets in each part."""
     span = sum(align(roles[0]._array.nbytes) for roles in members)
     block = aligned_zeros(span * len(members[0]))
     key = id(block)
@@ -149,33 +153,32 @@ def move_into_block(members: list[list[Tensor]]) -> None:
         at += align(roles[0]._array.nbytes)
 
 
-# `Flat`, the parameters of a group as one array, so that a step takes a few calls for all of them.
+# `Flat`, the parameters of a group as one array, so that a step needs only a few calls.
 #
-# Parameters, and what the optimizer keeps for them, lie side by side (see above); in each step
-# their gradients are copied together. As soon as anything lies elsewhere - a user has given a
-# parameter other data or a state other tensors, or a parameter has no gradient - each is updated by
-# itself.
+# Parameters and their state are adjacent (see above); each step copies their gradients into one
+# array. If anything is elsewhere - a user replaced a parameter's data or a state tensor, or a
+# parameter has no gradient - each parameter is updated separately.
 
 
 Group = dict[str, Any]
 Kept = Mapping[Any, dict[str, Any]]  # the state of an optimizer
 COUNT = "step"
-TRIES = 3  # how often the parameters of a group are moved together
-LIMIT = 1 << 14  # bytes per parameter on average; above, copying gradients costs more than calls
+TRIES = 3  # attempts to move the parameters of a group together
+LIMIT = 1 << 14  # bytes per parameter on average; above, copies of gradients cost more than calls
 
 
 class Flat:
-    """The parameters of a group as one.
+    """The parameters of a group as one array.
 
     Args:
-        params: those of the group, side by side in memory.
-        kept: by name, what the optimizer keeps for every element, in the order of the memory.
-        state: the optimizer's.
+        params: the parameters of the group, adjacent in memory.
+        kept: the names of the state tensors, in the order of the memory.
+        state: the state of the optimizer.
 
     Attributes:
         array, grad: all parameters and all gradients, with gaps between them.
-        state: like that of a parameter, for all elements, without the count of steps.
-        counts: of the steps of each parameter.
+        state: the state of all elements, by name, without the step count.
+        counts: the step counts of the parameters.
     """
 
     def __init__(self, params: list[Tensor], kept: list[str], state: Kept) -> None:
@@ -201,7 +204,7 @@ class Flat:
         self.counts = [own[COUNT]._array for own in self.owns if own and COUNT in own]
 
     def gather(self, params: list[Any], state: Kept) -> bool:
-        """Copy the gradients together, if everything still lies where it did."""
+        """Copy the gradients into `grad`; returns False if a parameter or its state has moved."""
         try:
             for p, array, own, place in zip(
                 params, self.arrays, self.owns, self.places, strict=True
@@ -212,19 +215,19 @@ class Flat:
             for own, name, array in self.kept:
                 if own[name]._array is not array:
                     return False
-        except (KeyError, AttributeError):  # something is gone, or there is no gradient
+        except (KeyError, AttributeError):  # state or a gradient is missing
             return False
         return not self.counts or len({count.item() for count in self.counts}) < 2
 
     def note(self, params: list[Tensor], times: int, writer: Any) -> None:
-        """Count writes to the parameters."""
+        """Count ``times`` writes to each parameter, by ``writer``."""
         for p in params:
             cell = p._writes or p._cell
             cell[0] += times
             cell[1] = writer
 
     def count(self) -> float:
-        """Add one to the counts of steps, which are equal, and return it."""
+        """Add one to the step counts, which are equal; returns the count."""
         t: float = self.counts[0].item() + 1
         for count in self.counts:
             count[()] = t
@@ -232,7 +235,7 @@ class Flat:
 
 
 class Candidate:
-    """A group whose parameters may be moved together."""
+    """A group whose parameters may become a `Flat`."""
 
     __slots__ = ("flat", "group", "tries")
 
@@ -242,9 +245,9 @@ class Candidate:
 
 
 def flat_group_of(optimizer: Any, group: Group) -> Flat | None:
-    """The parameters of a group as one, their gradients gathered; None if that cannot be.
+    """The `Flat` of a group with its gradients, or None if it is not possible.
 
-    Not in the first step, which makes the state.
+    The first step returns None, because it creates the state.
     """
     params, state = group["params"], optimizer.state
     if len(params) < 2:
@@ -252,7 +255,7 @@ def flat_group_of(optimizer: Any, group: Group) -> Flat | None:
     found = optimizer._flats.get(id(group))
     if found is None or found.group is not group:
         for gone in optimizer._flats.keys() - {id(known) for known in optimizer.param_groups}:
-            del optimizer._flats[gone]  # which would hold parameters that nobody updates
+            del optimizer._flats[gone]  # it would keep parameters that are no longer updated
         optimizer._flats[id(group)] = Candidate(group)
         return None
     flat: Flat | None = found.flat
@@ -261,13 +264,13 @@ def flat_group_of(optimizer: Any, group: Group) -> Flat | None:
     if not found.tries or type(params[0]._array) is not np.ndarray:  # while a step is traced
         return None
     found.tries -= 1
-    flat = found.flat = None  # which holds the arrays
+    flat = found.flat = None  # the old one refers to the arrays, which could not move
     found.flat = make_flat(params, state)
     return found.flat if found.flat is not None and found.flat.gather(params, state) else None
 
 
 def make_flat(params: list[Tensor], state: Kept) -> Flat | None:
-    """Those of a group as one, moved together if they are not; None if that cannot be."""
+    """The `Flat` of parameters, moved together if necessary; None if it is not possible."""
     if any(p._grad is None for p in params):
         return None
     if sum(p._array.nbytes for p in params) > LIMIT * len(params):
@@ -285,7 +288,7 @@ def make_flat(params: list[Tensor], state: Kept) -> Flat | None:
 
 
 def are_neighbours(params: list[Tensor], kept: list[str], state: Kept) -> bool:
-    """Whether parameters, and likewise what is kept for them, fill a block one after the other."""
+    """Whether parameters and each kind of their state fill a block in order."""
     first = location_in_block(params[0]._array)
     if first is None:
         return False

@@ -10,11 +10,11 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
 from nanotorch.optim.rules import check_learning_rate, number, scalar
 
-# How far to go along a direction: a line search for the strong Wolfe conditions.
+# The step length: a line search for the strong Wolfe conditions.
 #
-# A function of the distance t is to fall enough for its slope at 0 (Armijo's condition, factor
-# `DECREASE`), and to be flat enough (the curvature condition, factor `FLATNESS`). From a first
-# guess the search goes further until two points enclose a good one, then narrows them down.
+# A function of the distance t must fall enough for its slope at 0 (Armijo's condition, factor
+# `DECREASE`) and be flat enough (the curvature condition, factor `FLATNESS`). The search moves on
+# from a first guess until two points enclose a good one; then it narrows the interval.
 #
 # Reference:
 #     Nocedal and Wright, Numerical Optimization, 2006, algorithms 3.5 and 3.6; the interpolation is
@@ -22,12 +22,12 @@ from nanotorch.optim.rules import check_learning_rate, number, scalar
 
 
 DECREASE, FLATNESS = 1e-4, 0.9
-TOLERANCE = 1e-9  # how much an element may still move when the search gives up
+TOLERANCE = 1e-9  # the search ends if no element can move further than this
 Number = Any  # a float, or a NumPy scalar of the parameters' dtype
 
 
 class Point(NamedTuple):
-    """A distance, and the function there: value, gradient, slope along the direction."""
+    """A distance ``t`` and the function there: value, gradient, slope along the direction."""
 
     t: Number
     f: float
@@ -38,17 +38,14 @@ class Point(NamedTuple):
 def strong_wolfe(
     at: Callable[[Number], Point], start: Point, t: Number, length: Number, evaluations: int
 ) -> tuple[Point, int]:
-    """Search for a distance that meets the strong Wolfe conditions.
+    """The best point of a search for the strong Wolfe conditions, and the count of evaluations.
 
     Args:
-        at: evaluates the function at a distance.
+        at: a function that evaluates the point at a distance.
         start: the point at distance 0.
         t: the first guess.
         length: the largest absolute value in the direction.
-        evaluations: how many there may be after the first one.
-
-    Returns:
-        The best point found, and how often the function was evaluated.
+        evaluations: the greatest number of evaluations after the first.
     """
     ends, done, steps = enclose(at, start, t, evaluations)
     low, high = by_value(ends)
@@ -75,10 +72,10 @@ def strong_wolfe(
 def enclose(
     at: Callable[[Number], Point], start: Point, t: Number, evaluations: int
 ) -> tuple[list[Point], bool, int]:
-    """Go ahead until two points enclose a good one, or one is good.
+    """Move on until two points enclose a good one, or one is good.
 
     Returns:
-        The points, whether there is a good one, and how many steps it took.
+        The points, whether one is good, and the number of steps.
     """
     before, point = start, at(t)
     for step in range(evaluations):
@@ -95,22 +92,22 @@ def enclose(
 
 
 def too_high(point: Point, start: Point) -> bool:
-    """Whether the function has not fallen enough."""
+    """Whether the function at ``point`` has not fallen enough."""
     return bool(point.f > start.f + DECREASE * point.t * start.slope)
 
 
 def is_flat(point: Point, start: Point) -> bool:
-    """Whether the slope is small enough."""
+    """Whether the slope at ``point`` is small enough."""
     return bool(abs(point.slope) <= -FLATNESS * start.slope)
 
 
 def by_value(ends: list[Point]) -> tuple[int, int]:
-    """Which of two points is the lower one, and which the higher."""
+    """The index of the lower of two points, and that of the higher."""
     return (0, 1) if ends[0].f <= ends[-1].f else (1, 0)
 
 
 def cubic_minimum(a: Point, b: Point, least: Number, greatest: Number) -> Number:
-    """Where the cubic through two points, with their slopes, is lowest within bounds."""
+    """The minimum, within bounds, of the cubic through two points with their slopes."""
     rise = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = rise**2 - a.slope * b.slope
     if not square >= 0:
@@ -123,13 +120,13 @@ def cubic_minimum(a: Point, b: Point, least: Number, greatest: Number) -> Number
 
 
 def keep_inside(t: Number, left: Number, right: Number, stuck: bool) -> tuple[Number, bool]:
-    """Keep a distance away from the ends, at least every second time it comes close to one.
+    """Move a distance away from the ends, at least every second time that it is too close.
 
     Args:
-        stuck: whether the distance before was too close, and was left there.
+        stuck: whether the previous distance was too close and not moved.
 
     Returns:
-        The distance, and whether it is too close.
+        The distance, and whether it is still too close.
     """
     margin = 0.1 * (right - left)
     if not min(right - t, t - left) < margin:
@@ -146,34 +143,34 @@ Array = np.ndarray
 OPTIONS = (
     "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn maximize"
 )
-LEAST_CURVATURE = 1e-10  # of what is worth remembering
+LEAST_CURVATURE = 1e-10  # changes with less curvature are not stored
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: Newton's method with a Hessian guessed from the gradients of the last iterations.
+    """L-BFGS: Newton's method with a Hessian estimated from the gradients of recent iterations.
 
-    A step is up to ``max_iter`` iterations on the whole of the parameters as one vector x,
+    A step is up to ``max_iter`` iterations on all parameters as one vector x,
 
         x ← x - t H g
 
     with the gradient g and an approximation H of the inverse Hessian, built from the last
-    ``history_size`` changes of x and g. The first iteration's H is 1 and its t is at most
-    lr / Σ|g|; later, t is lr, or what a line search finds from there.
+    ``history_size`` changes of x and g. In the first iteration H is 1 and t is
+    lr · min(1, 1 / Σ|g|); later, t is lr. A line search starts from this t.
 
     Args:
         params: see `Optimizer`; one group only.
         lr: the learning rate, at least 0; a number or a tensor of one element. Default: 1.
-        max_iter: iterations per step. Default: 20.
-        max_eval: evaluations of the closure per step. Default: max_iter · 5 / 4.
-        tolerance_grad: a step ends where no element of the gradient is larger. Default: 1e-7.
-        tolerance_change: a step ends where the loss or the parameters change less than this.
-            Default: 1e-9.
-        history_size: how many changes to remember. Default: 100.
+        max_iter: the greatest number of iterations per step. Default: 20.
+        max_eval: the greatest number of calls of the closure per step. Default: max_iter · 5 / 4.
+        tolerance_grad: a step ends if no element of the gradient is larger. Default: 1e-7.
+        tolerance_change: a step ends if the loss or all parameters change less than this. Default:
+            1e-9.
+        history_size: the number of stored changes. Default: 100.
         line_search_fn: "strong_wolfe", or None for no search. Default: None.
-        maximize: ascend instead of descend.
+        maximize: ascend instead of descend. Default: False.
 
     Raises:
-        ValueError: for an option out of its range, or several groups.
+        ValueError: if ``lr`` is out of range, or for several groups.
 
     Reference:
         Nocedal and Wright, Numerical Optimization, 2006, algorithms 7.4 and 7.5.
@@ -195,13 +192,13 @@ class LBFGS(Optimizer):
         """Do up to ``max_iter`` iterations.
 
         Args:
-            closure: evaluates the model anew, with its gradients, and returns the loss.
+            closure: a function that evaluates the model with its gradients and returns the loss.
 
         Returns:
             The loss before the first iteration.
 
         Raises:
-            RuntimeError: if there is no line search of the wanted name.
+            RuntimeError: if ``line_search_fn`` is unknown.
         """
         (group,) = self.param_groups
         if not group["params"]:
@@ -217,7 +214,7 @@ class LBFGS(Optimizer):
         return first
 
     def _iterate(self, group: Group, state: dict[str, Any], objective: "Objective") -> None:
-        """All iterations of a step."""
+        """Do all iterations of a step."""
         memory = Memory(state, group["history_size"])
         t, d = as_array(state.get("t")), as_array(state.get("d"))
         before_g, before_loss = as_array(state.get("prev_flat_grad")), state.get("prev_loss")
@@ -225,7 +222,7 @@ class LBFGS(Optimizer):
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             g = objective.g
-            if d is None:  # the first one, or the first one was interrupted
+            if d is None:  # the first iteration, or a repeat after an interrupt in it
                 d, t = -g, min(1.0, 1.0 / np.abs(g).sum()) * lr
                 memory.forget()
             else:
@@ -252,11 +249,11 @@ class LBFGS(Optimizer):
         self, group: Group, objective: "Objective", t: Number, d: Array, slope: Number,
         iteration: int, evaluations: int,
     ) -> tuple[Number, int]:  # fmt: skip
-        """Move along ``d``; how far, and how often the closure was called."""
+        """Move along ``d``; returns the distance and the number of calls of the closure."""
         search = group["line_search_fn"]
         if search is None:
             objective.move(t, d)
-            if iteration == group["max_iter"]:  # nothing would be done with the loss
+            if iteration == group["max_iter"]:  # the loss would not be used
                 return t, 0
             objective.evaluate()
             return t, 1
@@ -279,7 +276,7 @@ class LBFGS(Optimizer):
 
 
 class Objective:
-    """What is minimized, as a function of one vector: its value and gradient where it stands."""
+    """The minimized function of all parameters as one vector: its value and gradient there."""
 
     loss: float
     g: Array
@@ -291,7 +288,7 @@ class Objective:
         self.writer = ("LBFGS.step", current_site())
 
     def evaluate(self) -> Any:
-        """Call the closure, note the loss and the gradient, return what the closure does."""
+        """Call the closure, store the loss and the gradient; returns the closure's result."""
         loss = evaluate(self.closure)
         value = float(loss.detach() if isinstance(loss, Tensor) else loss)
         self.loss = -value if self.maximize else value
@@ -305,7 +302,7 @@ class Objective:
         return loss
 
     def move(self, t: Number, d: Array) -> None:
-        """Go a distance along a direction."""
+        """Move the parameters by ``t`` along ``d``."""
         start = 0
         for p in self.params:
             array = p._array
@@ -315,7 +312,7 @@ class Objective:
             self._wrote(p)
 
     def put_back(self, values: list[Array]) -> None:
-        """Give the parameters former values."""
+        """Restore former values of the parameters."""
         for p, value in zip(self.params, values, strict=True):
             p._array[...] = value
             self._wrote(p)
@@ -326,7 +323,7 @@ class Objective:
 
 
 class Memory:
-    """The last changes of gradient (y) and position (s), which stand for the Hessian."""
+    """The last changes of gradient (y) and position (s), which approximate the Hessian."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.state, self.size = state, size
@@ -336,11 +333,11 @@ class Memory:
         self.scale: Number = as_array(state.get("H_diag"))
 
     def forget(self) -> None:
-        """As before the first iteration."""
+        """Reset to the state before the first iteration."""
         self.y, self.s, self.ro, self.scale = [], [], [], 1
 
     def learn(self, y: Array, s: Array) -> None:
-        """Remember a change, if the function is curved along it."""
+        """Store a change if the function is curved along it."""
         curvature = y.dot(s)
         if not curvature > LEAST_CURVATURE:
             return
@@ -365,17 +362,17 @@ class Memory:
         return d
 
     def kept(self) -> dict[str, Any]:
-        """As entries of the optimizer's state."""
+        """The memory as entries of the optimizer's state."""
         lists = {"old_dirs": self.y, "old_stps": self.s, "ro": self.ro}
         entries = {name: [*map(as_state, values)] for name, values in lists.items()}
         return {**entries, "H_diag": as_state(self.scale)}
 
 
 def as_array(value: Any) -> Any:
-    """An entry of the state as an array or, of no dimension, a NumPy scalar."""
+    """An entry of the state as an array, or as a NumPy scalar if it is 0-d."""
     return value._array[()] if isinstance(value, Tensor) else value
 
 
 def as_state(value: Any) -> Any:
-    """An array or NumPy scalar as an entry of the state, a tensor; Python numbers stay."""
+    """An array or NumPy scalar as a tensor for the state; a Python number unchanged."""
     return wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value

@@ -1,4 +1,4 @@
-"""Schedulers: they change the learning rates of an optimizer from step to step."""
+"""Schedulers, which change the learning rates of an optimizer from step to step."""
 
 import math
 import types
@@ -12,10 +12,10 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.optim.optimizer import Group, Optimizer, watch_steps
 
-# `LRScheduler`, the base class: when rates change, and what is kept of them.
+# `LRScheduler`, the base class: steps, initial rates and state.
 #
-# A learning rate may be a number or a tensor; a tensor is changed in place, so that it stays the
-# one that the optimizer was given.
+# A learning rate is a number or a tensor; a tensor is changed in place, so that the optimizer keeps
+# the user's tensor.
 
 
 Rate = Any  # a float or a tensor
@@ -44,22 +44,22 @@ EPOCH = (
 
 
 class LRScheduler:
-    """Changes the learning rates of an optimizer's groups; every subclass has its own `get_lr`.
+    """The base of schedulers, which change the learning rates of an optimizer's groups.
 
-    It is stepped after the optimizer, once an epoch or once a batch. The rate that a group has
-    when its first scheduler is made stays in it as ``initial_lr``.
+    Call `step` after the optimizer's, once per epoch or once per batch. The first scheduler stores
+    the rate of each group in the group as ``initial_lr``. Every subclass defines `get_lr`.
 
     Args:
-        optimizer: whose rates to change.
-        last_epoch: how many steps there were before; -1 to begin. Default: -1.
+        optimizer: the optimizer.
+        last_epoch: the number of steps before; -1 starts a new schedule. Default: -1.
 
     Attributes:
         base_lrs: the initial rate of each group.
-        last_epoch: how many steps there were since the beginning.
+        last_epoch: the number of steps since the start.
 
     Raises:
-        TypeError: if ``optimizer`` is none.
-        KeyError: if it should go on, but the groups have no initial rate.
+        TypeError: if ``optimizer`` is not an optimizer.
+        KeyError: if ``last_epoch`` is not -1 and a group has no initial rate.
     """
 
     _parts: ClassVar[str] = ""  # the attribute that holds functions or schedulers
@@ -82,7 +82,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        """Give the groups their first rates."""
+        """Set the first rates."""
         self._step_count = 0
         self._is_initial = True
         try:
@@ -91,36 +91,36 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimizer; in the place of functions and schedulers, theirs."""
+        """All attributes except the optimizer; of functions and schedulers, their attributes."""
         state = {k: v for k, v in vars(self).items() if k not in ("optimizer", self._parts)}
         if self._parts:
             state[self._parts] = state_of(vars(self)[self._parts])
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`; the optimizer's rates are its own affair."""
+        """Load the attributes of a `state_dict`; the rates of the optimizer do not change."""
         state = dict(state_dict)
         if self._parts:
             restore(vars(self)[self._parts], state.pop(self._parts))
         vars(self).update(state)
 
     def get_last_lr(self) -> list[Rate]:
-        """The rate of each group as this scheduler has last set them; tensors are copies."""
+        """The rates that this scheduler set last, one per group; tensors are copies."""
         return self._last_lr
 
     def get_lr(self) -> list[Rate]:
-        """Compute the next rate of each group; `get_last_lr` is what users look for."""
+        """The next rate of each group, for `step`; users call `get_last_lr` instead."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Give the groups their next rates.
+        """Set the next rates.
 
         Args:
-            epoch: deprecated; go to this epoch, by the closed form if there is one.
+            epoch: deprecated; move to this epoch, by the closed form if there is one.
 
         Warns:
-            UserWarning: if the optimizer has not stepped since the scheduler was made, or for an
-                ``epoch``.
+            UserWarning: if the optimizer has not stepped since the creation of the scheduler, or if
+                ``epoch`` is given.
         """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -133,13 +133,13 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        """Count, compute the rates and set them."""
+        """Count the step, compute the rates and set them."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
         self._set(closed or self.get_lr)
 
     def _set(self, compute: Any) -> None:
-        """Set what ``compute`` returns."""
+        """Set the rates that ``compute`` returns."""
         self._get_lr_called_within_step = True
         try:
             rates = compute()
@@ -151,14 +151,14 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The former name."""
+    """The former name of `LRScheduler`."""
 
 
 class Formula(LRScheduler):
-    """A scheduler whose rates are computed by `_rates`."""
+    """The base of schedulers with a formula for the rates, in `_rates`."""
 
     def get_lr(self) -> list[Rate]:
-        """Compute the next rate of each group; `get_last_lr` is what users look for."""
+        """The next rate of each group, for `step`; users call `get_last_lr` instead."""
         if not self._get_lr_called_within_step:
             warn(
                 "To get the last learning rate computed by the scheduler, "
@@ -170,7 +170,7 @@ class Formula(LRScheduler):
         raise NotImplementedError
 
     def _current(self, factor: float | None = None) -> list[Rate]:
-        """The rates as they are, or each times a factor."""
+        """The present rates, times a factor if one is given."""
         if factor is None:
             return values(self.optimizer, "lr")
         return [group["lr"] * factor for group in self.optimizer.param_groups]
@@ -181,7 +181,7 @@ class Formula(LRScheduler):
 
 
 def checked(optimizer: Any) -> Optimizer:
-    """Refuse what is no optimizer."""
+    """``optimizer``; raises TypeError unless it is an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
@@ -197,7 +197,7 @@ def state_of(part: Any) -> Any:
 
 
 def restore(part: Any, state: Any) -> None:
-    """Give a scheduler or a callable object its attributes back."""
+    """Restore the attributes of a scheduler or a callable object."""
     if isinstance(part, (list, tuple)):
         for each, held in zip(part, state, strict=True):
             restore(each, held)
@@ -213,12 +213,12 @@ def copied(value: Any) -> Any:
 
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:
-    """An option of all groups; tensors are copies."""
+    """The values of an option, one per group; tensors are copies."""
     return [copied(group[key]) for group in optimizer.param_groups]
 
 
 def put(group: Group, key: str, value: Any) -> None:
-    """Set an option of a group; a tensor stays and takes the value."""
+    """Set an option of a group; if it is a tensor, in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.squeeze() if isinstance(value, Tensor) else value)
     else:
@@ -226,7 +226,7 @@ def put(group: Group, key: str, value: Any) -> None:
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """One value for each group, from a list of them or one for all."""
+    """One value per group, from a list or one value for all; ``name`` is for the error."""
     groups = len(optimizer.param_groups)
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
     if len(entries) != groups:
@@ -235,7 +235,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 class _Functions(Formula):
-    """A scheduler with a function of the epoch for each group, or one for all."""
+    """The base of schedulers with a function of the epoch per group, or one for all."""
 
     _parts = "lr_lambdas"
 
@@ -249,17 +249,17 @@ class _Functions(Formula):
         super().__init__(optimizer, last_epoch)
 
     def _times(self, rates: Iterable[Rate]) -> list[Rate]:
-        """Rates of the groups, each times what its function gives."""
+        """The rates of the groups, each times the result of its function."""
         pairs = zip(rates, self.lr_lambdas, strict=True)
         return [rate * factor(self.last_epoch) for rate, factor in pairs]
 
 
 class LambdaLR(_Functions):
-    """Rates are the initial ones times ``lr_lambda``, a function of the epoch or one per group.
+    """Sets the initial rates times ``lr_lambda``, a function of the epoch or one per group.
 
     Raises:
-        ValueError: if there are not as many functions as groups.
-        TypeError: if one cannot be called.
+        ValueError: unless there is one function per group.
+        TypeError: if a function is not callable.
     """
 
     def _rates(self) -> list[Rate]:
@@ -267,11 +267,11 @@ class LambdaLR(_Functions):
 
 
 class MultiplicativeLR(_Functions):
-    """Each step multiplies the rates by ``lr_lambda``, a function of the epoch or one per group.
+    """Multiplies the rates in each step by ``lr_lambda``, a function of the epoch or one per group.
 
     Raises:
-        ValueError: if there are not as many functions as groups.
-        TypeError: if one cannot be called.
+        ValueError: unless there is one function per group.
+        TypeError: if a function is not callable.
     """
 
     def _rates(self) -> list[Rate]:
@@ -280,11 +280,11 @@ class MultiplicativeLR(_Functions):
 
 
 class StepLR(Formula):
-    """Rates fall by a factor every ``step_size`` steps.
+    """Multiplies the rates by a factor every ``step_size`` steps.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        step_size: how many steps a rate stays.
+        step_size: the number of steps with the same rate.
         gamma: the factor. Default: 0.1.
     """
 
@@ -303,11 +303,11 @@ class StepLR(Formula):
 
 
 class MultiStepLR(Formula):
-    """Rates fall by a factor at some epochs.
+    """Multiplies the rates by a factor at each milestone.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        milestones: the epochs; one may occur several times.
+        milestones: the epochs; an epoch may occur several times.
         gamma: the factor. Default: 0.1.
     """
 
@@ -329,15 +329,15 @@ class MultiStepLR(Formula):
 
 
 class ConstantLR(Formula):
-    """Rates are multiplied by a factor for the first ``total_iters`` epochs.
+    """Multiplies the rates by a factor for the first ``total_iters`` epochs.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        factor: in [0, 1]. Default: 1/3.
-        total_iters: how long. Default: 5.
+        factor: the factor, in [0, 1]. Default: 1/3.
+        total_iters: the number of epochs. Default: 5.
 
     Raises:
-        ValueError: for a factor out of its range.
+        ValueError: if ``factor`` is out of range.
     """
 
     def __init__(
@@ -360,16 +360,16 @@ class ConstantLR(Formula):
 
 
 class LinearLR(Formula):
-    """The factor of the rates goes linearly from one value to another in ``total_iters`` epochs.
+    """Multiplies the rates by a factor that changes linearly over ``total_iters`` epochs.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        start_factor: in (0, 1]. Default: 1/3.
-        end_factor: in [0, 1]. Default: 1.
-        total_iters: how long. Default: 5.
+        start_factor: the first factor, in (0, 1]. Default: 1/3.
+        end_factor: the last factor, in [0, 1]. Default: 1.
+        total_iters: the number of epochs. Default: 5.
 
     Raises:
-        ValueError: for a factor out of its range.
+        ValueError: if a factor is out of range.
     """
 
     def __init__(
@@ -400,7 +400,7 @@ class LinearLR(Formula):
 
 
 class ExponentialLR(Formula):
-    """Each step multiplies the rates by a factor.
+    """Multiplies the rates by a factor in each step.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
@@ -419,12 +419,12 @@ class ExponentialLR(Formula):
 
 
 class PolynomialLR(Formula):
-    """Rates fall to 0 as ``(1 - epoch / total_iters) ** power``.
+    """Multiplies the initial rates by ``(1 - epoch / total_iters) ** power``, down to 0.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        total_iters: how long. Default: 5.
-        power: Default: 1.
+        total_iters: the number of epochs. Default: 5.
+        power: the exponent. Default: 1.
     """
 
     def __init__(
@@ -446,21 +446,21 @@ class PolynomialLR(Formula):
 
 
 def wave(scheduler: Any, position: float, length: float) -> list[Rate]:
-    """The rates at a position in half a cosine wave of some length, to ``eta_min``."""
+    """The rates at ``position`` in half a cosine wave of ``length`` steps, to ``eta_min``."""
     height, low = 1 + math.cos(math.pi * position / length), scheduler.eta_min
     return [low + (base - low) * height / 2 for base in scheduler.base_lrs]
 
 
 class CosineAnnealingLR(Formula):
-    """Rates go along half a cosine wave to ``eta_min``, and back if there are more steps.
+    """Moves the rates along half a cosine wave to ``eta_min``, and back in further steps.
 
         lr = eta_min + (initial lr - eta_min) (1 + cos(π epoch / T_max)) / 2
 
-    Each step changes the rate that it finds by the ratio of neighbouring values.
+    Each step multiplies the distance from ``eta_min`` by the ratio of two values of this formula.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        T_max: how many steps half a wave takes.
+        T_max: the number of steps in half a wave.
         eta_min: the least rate. Default: 0.
 
     Reference:
@@ -479,9 +479,9 @@ class CosineAnnealingLR(Formula):
         groups = self.optimizer.param_groups
         if self._is_initial:
             return self._current()
-        if self._step_count == 1 and epoch > 0:  # a subclass has skipped the initial step
+        if self._step_count == 1 and epoch > 0:  # a subclass skipped the initial step
             return wave(self, epoch, T_max)
-        if (epoch - 1 - T_max) % (2 * T_max) == 0:  # from the least rate no ratio leads away
+        if (epoch - 1 - T_max) % (2 * T_max) == 0:  # at the least rate, the ratio is infinite
             height = 1 - math.cos(math.pi / T_max)
             return [
                 group["lr"] + (base - low) * height / 2
@@ -496,20 +496,20 @@ class CosineAnnealingLR(Formula):
 
 
 class CosineAnnealingWarmRestarts(Formula):
-    """Rates go along half a cosine wave to ``eta_min``, then begin anew.
+    """Moves the rates along half a cosine wave to ``eta_min``, then restarts.
 
         lr = eta_min + (initial lr - eta_min) (1 + cos(π T_cur / T_i)) / 2
 
-    `step` may be given a fraction of an epoch: ``scheduler.step(epoch + batch / batches)``.
+    `step` accepts fractions of an epoch: ``scheduler.step(epoch + batch / batches)``.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        T_0: how many steps the first wave takes.
-        T_mult: by how much every further wave is longer. Default: 1.
+        T_0: the number of steps in the first wave.
+        T_mult: the factor of the length from one wave to the next. Default: 1.
         eta_min: the least rate. Default: 0.
 
     Raises:
-        ValueError: for an argument out of its range or of another type.
+        ValueError: if an argument is out of range or of another type.
 
     Reference:
         See `CosineAnnealingLR`.
@@ -535,13 +535,13 @@ class CosineAnnealingWarmRestarts(Formula):
         return wave(self, self.T_cur, self.T_i)
 
     def step(self, epoch: Any = None) -> None:
-        """Give the groups their next rates.
+        """Set the next rates.
 
         Args:
-            epoch: go there, at least 0; it may be between two epochs. Default: to the next one.
+            epoch: the new epoch, at least 0, also between two epochs. Default: the next one.
 
         Raises:
-            ValueError: for a negative epoch.
+            ValueError: if ``epoch`` is negative.
         """
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
@@ -549,7 +549,7 @@ class CosineAnnealingWarmRestarts(Formula):
             if self.T_cur >= self.T_i:
                 self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
-        else:  # find the wave that the epoch is in
+        else:  # find the wave of the epoch
             epoch = epoch or 0
             if epoch < 0:
                 raise ValueError(f"Expected non-negative epoch, but got {epoch}")
@@ -566,24 +566,26 @@ class CosineAnnealingWarmRestarts(Formula):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Reduces the rates when a metric has stopped improving.
+    """Reduces the rates when a metric stops improving.
 
-    After ``patience`` steps without a new best value, the next such step multiplies the rates.
+    After ``patience`` steps without a new best value, the next such step multiplies the rates by
+    ``factor``.
 
     Args:
-        optimizer: whose rates to change.
-        mode: "min" if less is better, or "max". Default: "min".
-        factor: what to multiply by, less than 1. Default: 0.1.
-        patience: how many bad steps to wait for. Default: 10.
-        threshold: by how much a value must be better. Default: 1e-4.
-        threshold_mode: "rel", as a share of the best value, or "abs". Default: "rel".
-        cooldown: how many steps after a reduction do not count. Default: 0.
-        min_lr: the least rate; a list for one in each group. Default: 0.
-        eps: a rate is not reduced by less. Default: 1e-8.
+        optimizer: the optimizer.
+        mode: "min" if lower values are better, or "max". Default: "min".
+        factor: the factor of a reduction, less than 1. Default: 0.1.
+        patience: the number of bad steps without reduction. Default: 10.
+        threshold: the least improvement that counts. Default: 1e-4.
+        threshold_mode: "rel" if ``threshold`` is relative to the best value, or "abs". Default:
+            "rel".
+        cooldown: the number of steps after a reduction that do not count as bad. Default: 0.
+        min_lr: the least rate, or a list of one per group. Default: 0.
+        eps: the least difference between old and new rate. Default: 1e-8.
 
     Raises:
-        ValueError: for an argument out of its range.
-        TypeError: if ``optimizer`` is none.
+        ValueError: if an argument is out of range.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(
@@ -603,11 +605,11 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        """Forget what was seen, as programs for PyTorch ask by this name."""
+        """Reset the best value and the counts; programs for PyTorch call this method."""
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def _set_mode(self, mode: str, threshold: float, threshold_mode: str) -> None:
-        """Refuse other modes; decide what is worse than anything."""
+        """Set the modes and the worst value; refuses unknown modes."""
         told = ("mode", mode, "min", "max"), ("threshold mode", threshold_mode, "rel", "abs")
         for what, given, *known in told:
             if given not in known:
@@ -616,14 +618,14 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Look at the metric, and reduce the rates if it is time.
+        """Compare the metric with the best value; reduce the rates if necessary.
 
         Args:
-            metrics: a number or a tensor of one.
-            epoch: deprecated; which epoch this is.
+            metrics: the metric, a number or a tensor of one element.
+            epoch: deprecated; the number of this epoch.
 
         Raises:
-            RuntimeError: if groups have joined for which ``min_lr`` has no entry.
+            RuntimeError: if the list ``min_lr`` has no entry for a new group.
         """
         current = float(metrics)
         if epoch is not None:
@@ -643,7 +645,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = values(self.optimizer, "lr")
 
     def _reduce_lr(self) -> None:
-        """Multiply the rates, but not below the least ones."""
+        """Multiply the rates by `factor`, down to the least rates."""
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
@@ -660,7 +662,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps do not count yet."""
+        """Whether bad steps do not count yet."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float, best: float) -> bool:
@@ -673,20 +675,20 @@ class ReduceLROnPlateau(LRScheduler):
         return value < best if self.mode == "min" else value > best
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the attributes of a `state_dict`."""
+        """Load the attributes of a `state_dict`."""
         super().load_state_dict(state_dict)
         self._set_mode(self.mode, self.threshold, self.threshold_mode)
 
 
 class _Cyclic(Formula):
-    """A scheduler that also cycles the momentum, or β₁ where an optimizer has that instead."""
+    """The base of schedulers that also cycle the momentum, or β₁ if the optimizer has betas."""
 
     use_beta1: bool
 
     def _prepare_momentum(
         self, optimizer: Optimizer, lower: Any, upper: Any, begin: bool
     ) -> tuple[list[float], list[float]]:
-        """Find the bounds for each group, and note them there; begin at the upper one."""
+        """The bounds per group; with ``begin``, stores them there and sets the upper one."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must have momentum or betas with `cycle_momentum`")
         self.use_beta1 = "betas" in optimizer.defaults
@@ -706,24 +708,25 @@ class _Cyclic(Formula):
 
 
 class CyclicLR(_Cyclic):
-    """Rates rise and fall between two bounds, linearly.
+    """Moves the rates up and down between two bounds, linearly.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        base_lr, max_lr: the bounds; lists for those of each group.
-        step_size_up: how many steps a rise takes. Default: 2000.
-        step_size_down: how many a fall takes. Default: as a rise.
-        mode: "triangular"; "triangular2", where each cycle is half as high; "exp_range", where
-            the height is ``gamma ** steps``. Default: "triangular".
-        gamma: see there. Default: 1.
-        scale_fn: the height in place of a mode.
-        scale_mode: what ``scale_fn`` is a function of, "cycle" (from 1) or "iterations".
-        cycle_momentum: move the momentum against the rates. Default: True.
-        base_momentum, max_momentum: its bounds. Default: 0.8 and 0.9.
+        base_lr, max_lr: the bounds, or lists of one per group.
+        step_size_up: the number of steps up. Default: 2000.
+        step_size_down: the number of steps down. Default: the same as up.
+        mode: "triangular"; "triangular2" halves the height in each cycle; "exp_range" has the
+            height ``gamma ** steps``. Default: "triangular".
+        gamma: the base for "exp_range". Default: 1.
+        scale_fn: a function that returns the height, instead of ``mode``.
+        scale_mode: the argument of ``scale_fn``, "cycle" (from 1) or "iterations". Default:
+            "cycle".
+        cycle_momentum: move the momentum opposite to the rates. Default: True.
+        base_momentum, max_momentum: the bounds of the momentum. Default: 0.8 and 0.9.
 
     Raises:
         ValueError: for another mode, or if the optimizer has no momentum to cycle.
-        TypeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is not an optimizer.
 
     Reference:
         Smith, Cyclical Learning Rates for Training Neural Networks, WACV 2017.
@@ -763,7 +766,7 @@ class CyclicLR(_Cyclic):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """How high a cycle is, or the cycle that a step is in."""
+        """The height, in [0, 1] by default, of cycle ``x`` or after ``x`` steps."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -788,25 +791,26 @@ class CyclicLR(_Cyclic):
 
 
 class OneCycleLR(_Cyclic):
-    """Rates rise to ``max_lr``, then fall far below where they began, in a given number of steps.
+    """Moves the rates up to ``max_lr``, then far below the initial ones, once in ``total_steps``.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        max_lr: the greatest rate; a list for that of each group.
-        total_steps: how many steps there are; or
-        epochs, steps_per_epoch: both, of which it is the product.
-        pct_start: the share of steps in which rates rise, a float in [0, 1]. Default: 0.3.
+        max_lr: the greatest rate, or a list of one per group.
+        total_steps: the number of steps. Default: ``epochs * steps_per_epoch``.
+        epochs, steps_per_epoch: the factors of the number of steps, without ``total_steps``.
+        pct_start: the part of the steps with rising rates, a float in [0, 1]. Default: 0.3.
         anneal_strategy: "cos" or "linear". Default: "cos".
-        cycle_momentum: move the momentum against the rates. Default: True.
-        base_momentum, max_momentum: its bounds. Default: 0.85 and 0.95.
-        div_factor: rates begin at ``max_lr / div_factor``. Default: 25.
-        final_div_factor: and end at that by ``final_div_factor``. Default: 1e4.
-        three_phase: fall to the beginning as fast as rates rose, then to the end. Default: False.
+        cycle_momentum: move the momentum opposite to the rates. Default: True.
+        base_momentum, max_momentum: the bounds of the momentum. Default: 0.85 and 0.95.
+        div_factor: the initial rate is ``max_lr / div_factor``. Default: 25.
+        final_div_factor: the final rate is the initial one over ``final_div_factor``. Default: 1e4.
+        three_phase: fall to the initial rate as fast as the rise, then to the final one. Default:
+            False.
 
     Raises:
-        ValueError: for an argument out of its range, if the optimizer has no momentum to cycle,
-            and at the step after the last one.
-        TypeError: if ``optimizer`` is none.
+        ValueError: if an argument is out of range, if the optimizer has no momentum to cycle, and
+            in `step` after ``total_steps``.
+        TypeError: if ``optimizer`` is not an optimizer.
 
     Reference:
         Smith and Topin, Super-Convergence: Very Fast Training of Neural Networks Using Large
@@ -842,7 +846,7 @@ class OneCycleLR(_Cyclic):
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: Rate, end: Rate, share: float) -> Rate:
-        """On the way from one value to another."""
+        """The value at ``share``, in [0, 1], of the way from ``start`` to ``end``."""
         if self._anneal_func_type == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
@@ -870,7 +874,7 @@ class OneCycleLR(_Cyclic):
 
 
 def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """How many steps there are in all."""
+    """The total number of steps; raises ValueError unless it is a positive integer."""
     several = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     given = several if total_steps is None else {"total_steps": total_steps}
     for name, value in given.items():
@@ -880,7 +884,7 @@ def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 
 
 def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
-    """The phases of `OneCycleLR`: when each ends, and the options between which it goes."""
+    """The phases of `OneCycleLR`: the last step of each, and the group options at its ends."""
     names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
     up = float(rise * total) - 1
     bounds = [(up, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
@@ -893,12 +897,12 @@ def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:
 
 
 class _Combined(LRScheduler):
-    """A scheduler that steps others."""
+    """The base of schedulers that step other schedulers."""
 
     _parts = "_schedulers"
 
     def _take(self, optimizer: Any, schedulers: Sequence[LRScheduler], none: str) -> None:
-        """Keep schedulers; refuse those of another optimizer, that want a metric, or none."""
+        """Keep schedulers; refuse none, one of another optimizer, or one that needs a metric."""
         name = type(self).__name__
         if len(schedulers) < 1:
             raise ValueError(f"{name} expects at least one scheduler{none}, but got no scheduler.")
@@ -915,17 +919,17 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after the other, each until its milestone.
+    """Runs several schedulers in order, each until its milestone.
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        schedulers: of the same optimizer.
-        milestones: at which epochs the second, the third and so on begin.
+        schedulers: schedulers of this optimizer.
+        milestones: the first epochs of the second, the third and further schedulers.
 
     Raises:
-        ValueError: if there are no schedulers, or some of another optimizer, or not one
-            milestone less.
-        TypeError: if one is no scheduler.
+        ValueError: if there are no schedulers, or one of another optimizer, or unless there is one
+            milestone less than schedulers.
+        TypeError: if one is not a scheduler.
     """
 
     def __init__(
@@ -948,10 +952,10 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the first step of all schedulers, which they do when they are made.
+        """Undo the initial step of a scheduler and of all schedulers in it.
 
         Args:
-            sched: the scheduler to begin with. Default: this one.
+            sched: the scheduler. Default: this one.
         """
         scheduler = self if sched is None else sched
         for inner in getattr(scheduler, "_schedulers", ()):
@@ -960,7 +964,7 @@ class SequentialLR(_Combined):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Step the scheduler whose turn it is; at its milestone it begins."""
+        """Step the scheduler of this epoch; at a milestone, start the next scheduler."""
         self.last_epoch += 1
         position = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[position]
@@ -972,15 +976,15 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedulers at once, each changing the rates that the one before it leaves.
+    """Runs several schedulers in every step; each changes the rates that the previous one set.
 
     Args:
-        schedulers: of the same optimizer.
-        optimizer: Default: that of the first scheduler.
+        schedulers: schedulers of one optimizer.
+        optimizer: the optimizer. Default: that of the first scheduler.
 
     Raises:
-        ValueError: if there are no schedulers, or some of another optimizer.
-        TypeError: if one is no scheduler.
+        ValueError: if there are no schedulers, or one of another optimizer.
+        TypeError: if one is not a scheduler.
     """
 
     def __init__(
@@ -991,7 +995,7 @@ class ChainedScheduler(_Combined):
         self._last_lr = values(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Step them all."""
+        """Step all schedulers."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = values(self.optimizer, "lr")

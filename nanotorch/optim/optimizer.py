@@ -1,4 +1,4 @@
-"""`Optimizer`, the base class, and a check that optimizers step before their schedules."""
+"""`Optimizer`, the base class, and the check that an optimizer steps before its scheduler."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ from nanotorch.optim.flat_buffer import Candidate
 Group = dict[str, Any]
 Closure = Callable[[], Any]
 Hook = Callable[..., Any]
-ParamsT = Any  # of annotations: parameters, named or not, or groups of them
+ParamsT = Any  # for annotations: parameters, named or not, or groups of them
 
 
 UNORDERED = (
@@ -35,7 +35,7 @@ UNORDERED = (
 
 
 class _Required:
-    """Stands in ``defaults`` for an option without a default."""
+    """The type of `required`, the value in ``defaults`` of an option without a default."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -45,31 +45,31 @@ required = _Required()
 
 
 class Optimizer:
-    """Changes parameters by their gradients.
+    """The base of optimizers, which update parameters by their gradients.
 
     Args:
-        params: tensors; pairs of name and tensor; or dicts with the key ``params`` and options of
-            their own, which become the `param_groups`.
-        defaults: the options of groups that do not set them.
+        params: tensors; pairs of name and tensor; or groups: dicts with the key ``params`` and
+            their own options.
+        defaults: the options that groups do not set.
 
     Attributes:
         param_groups: a dict per group: ``params`` and the options.
-        state: by parameter, a dict of what the optimizer keeps for it.
+        state: a dict per parameter, with the optimizer's state for it.
 
     Options of many optimizers:
         lr: the learning rate, at least 0; a number or a tensor of one element.
-        weight_decay: strength of the L2 penalty, at least 0. Default: 0.
-        decoupled_weight_decay: ``p ← p - lr · weight_decay · p`` in place of the penalty.
+        weight_decay: the strength of the L2 penalty, at least 0. Default: 0.
+        decoupled_weight_decay: ``p ← p - lr · weight_decay · p`` instead of the penalty.
         maximize: ascend instead of descend. Default: False.
-        foreach, fused: accepted; PyTorch's choice of implementation.
-        capturable: only for accelerators: steps refuse it.
-        differentiable: only False.
+        foreach, fused: accepted for compatibility.
+        capturable: for accelerators only; `step` refuses it.
+        differentiable: must be False.
 
     Raises:
-        TypeError: if ``params`` is a tensor or a parameter is none.
-        ValueError: if there are no parameters, one occurs in two groups or is no leaf, or only
-            some have names; for an option out of its range.
-        NotImplementedError: if it should be ``differentiable``.
+        TypeError: if ``params`` is a tensor, or a parameter is not a tensor.
+        ValueError: if there are no parameters, a parameter is in two groups or not a leaf, or only
+            some have names; if an option is out of range.
+        NotImplementedError: with ``differentiable``.
     """
 
     _optimizer_step_pre_hooks: HookDict
@@ -106,7 +106,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def _prepare(self) -> None:
-        """Make the attributes that are not copied or pickled: caches and dicts of hooks."""
+        """Create the attributes that are not copied or pickled: caches and dicts of hooks."""
         own = self.__dict__  # bypasses `__setattr__`, which is slower
         own["_flats"] = {}
         for kind in HOOKS:
@@ -135,11 +135,11 @@ class Optimizer:
     # Parameters
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters, for example of layers that were frozen until now.
+        """Add a group of parameters, for example of layers that are no longer frozen.
 
         Args:
-            param_group: the key ``params`` (a tensor, tensors, or pairs of name and tensor) and
-                options; other options have their defaults.
+            param_group: a dict with the key ``params`` (a tensor, tensors, or pairs of name and
+                tensor) and options; the other options have their defaults.
 
         Raises:
             TypeError, ValueError: see `Optimizer`.
@@ -170,7 +170,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check_group(self, new: Group) -> None:
-        """Refuse a group that has parameters of another one, or names where others have none."""
+        """Refuse a group that shares parameters with another, or alone has names or none."""
         params = set(new["params"])
         if len(params) != len(new["params"]):
             warn(
@@ -185,10 +185,10 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros.
+        """Reset the gradients of all parameters to None or zero.
 
         Args:
-            set_to_none: drop them. Default: True.
+            set_to_none: reset to None, not to zero. Default: True.
         """
         for group in self.param_groups:
             for p in group["params"]:
@@ -198,17 +198,18 @@ class Optimizer:
                     p._grad = None
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters once; every subclass has its own.
+        """Update the parameters once; every subclass defines its own.
 
         Args:
-            closure: evaluates the model anew and returns the loss, which `step` returns then.
+            closure: a function that evaluates the model again and returns the loss; `step` then
+                returns this loss.
         """
         raise NotImplementedError
 
     # State
 
     def state_dict(self) -> dict[str, Any]:
-        """The groups and the state, with numbers for the parameters.
+        """The groups and the state, with numbers instead of parameters.
 
         Returns:
             ``{"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}``; tensors
@@ -236,10 +237,10 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over the options and the state of a `state_dict`.
+        """Load the options and the state of a `state_dict`.
 
-        State goes to parameters by position. Floating-point state is converted to the parameter's
-        dtype, except ``step``.
+        Parameters match by position. State of a floating-point parameter is converted to its dtype,
+        except ``step``.
 
         Raises:
             ValueError: if the groups differ in number or size.
@@ -274,7 +275,10 @@ class Optimizer:
     # Hooks
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before `step`; a pair it returns replaces them."""
+        """Call ``hook(optimizer, args, kwargs)`` before `step`; it may return new arguments.
+
+        The result is None or a pair of new arguments and keyword arguments.
+        """
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
@@ -282,17 +286,17 @@ class Optimizer:
         return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before `state_dict` collects."""
+        """Call ``hook(optimizer)`` before `state_dict` collects the state."""
         return add_hook(self._optimizer_state_dict_pre_hooks, hook, first=prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on the result of `state_dict`; it may replace it."""
+        """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another dict."""
         return add_hook(self._optimizer_state_dict_post_hooks, hook, first=prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before loading; it may replace the dict."""
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another dict."""
         return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, first=prepend)
 
     def register_load_state_dict_post_hook(
@@ -308,7 +312,7 @@ HOOKS = tuple([name for name in Optimizer.__annotations__ if name.endswith("_hoo
 
 
 def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a class's `step`: call the step hooks around it, but not again for `super().step()`."""
+    """A class's `step` with calls of the step hooks, except in `super().step()`."""
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -337,7 +341,7 @@ def with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def watched_step(step: Callable[..., Any], optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-    """Call ``step``; a parameter that it makes less finite than its gradient was is noted."""
+    """Call ``step``; note each parameter that becomes less finite than before and its gradient."""
     before = [(p, nonfinite_level(p)) for group in optimizer.param_groups for p in group["params"]]
     result = step(optimizer, *args, **kwargs)
     for position, (p, level) in enumerate(before):
@@ -357,7 +361,7 @@ def evaluate(closure: Closure | None) -> Any:
 
 
 def cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
-    """State from a state dict, its tensors in the parameter's dtype except the step count."""
+    """State from a state dict, with tensors in the parameter's dtype except the step count."""
     if isinstance(value, Tensor):
         return value.to(param.dtype) if key != "step" and param.is_floating_point() else value
     if isinstance(value, dict):
@@ -368,16 +372,16 @@ def cast_state(param: Tensor, value: Any, key: Any = None) -> Any:
     return value
 
 
-# For schedulers, which warn if the optimizer has not stepped before them.
+# For schedulers: they warn if the optimizer has not stepped before them.
 
 
 def watch_steps(optimizer: Optimizer) -> None:
-    """Let an optimizer note in ``_opt_called`` that it steps."""
+    """Make an optimizer set ``_opt_called`` when it steps."""
     method: Any = optimizer.step
     if hasattr(method, "_wrapped_by_lr_sched"):
         return
     own = method.__func__ if "step" in vars(optimizer) else None
-    reference = weakref.ref(optimizer)  # else an optimizer would live until the next collection
+    reference = weakref.ref(optimizer)  # a cycle would keep the optimizer until a collection
 
     @functools.wraps(method.__func__)
     def step(*args: Any, **kwargs: Any) -> Any:

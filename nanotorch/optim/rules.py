@@ -1,4 +1,4 @@
-"""Optimizers that apply one update rule, a few array operations, to each parameter."""
+"""Optimizers with one update rule, a few array operations, for each parameter."""
 
 import functools
 import math
@@ -24,15 +24,15 @@ Betas = tuple[float, float]
 
 
 def number(option: Any) -> Any:
-    """An option as a number; one given as a tensor keeps its precision, as in PyTorch."""
+    """An option as a number; a tensor keeps its precision, as in PyTorch."""
     return option._array.reshape(())[()] if isinstance(option, Tensor) else option
 
 
 @functools.lru_cache(maxsize=512)
 def scalar(value: float, dtype: np.dtype) -> np.ndarray:
-    """A number as a 0-d array: NumPy computes faster with it than with a Python number.
+    """A number as a 0-d array, with which NumPy is faster than with a Python number.
 
-    For half precision the array is single, so the number keeps its digits.
+    For half precision the array is single precision, so that the number keeps its digits.
     """
     return np.array(value, SINGLE if dtype == HALF else dtype)
 
@@ -43,21 +43,21 @@ def scalars(dtype: np.dtype, *values: float) -> list[np.ndarray]:
 
 
 def factor(value: float, dtype: np.dtype) -> np.ndarray:
-    """`scalar` for a factor of PyTorch's `add`, which rounds its factor to half precision, too."""
+    """`scalar` for the factor of PyTorch's `add`, which rounds it to half precision first."""
     return scalar(dtype.type(value), dtype) if dtype == HALF else scalar(value, dtype)
 
 
 def counter(value: float) -> Tensor:
-    """A number of an optimizer's state: 0-d, float32 unless the default dtype is float64."""
+    """A number for an optimizer's state: a 0-d tensor, float32 unless the default is float64."""
     kind = np.float64 if get_default_dtype().itemsize == 8 else np.float32
     return wrap(np.full((), float(value), kind))
 
 
-# Options that are out of their range, in PyTorch's words.
+# Checks of options, with PyTorch's messages.
 
-# Values for options that a loaded state lacks; for any other option False.
+# The values of options that a loaded state lacks, where not False.
 NOT_FALSE = {"foreach": None, "fused": None, "momentum": 0}
-# The greatest values of options that must be at least 0.
+# The upper limits of options; the lower limit is 0.
 GREATEST = {"rho": 1.0} | dict.fromkeys(
     ("lr_decay", "lambd", "alpha", "eps", "momentum", "weight_decay", "momentum_decay",
      "initial_accumulator_value"), math.inf,
@@ -65,15 +65,15 @@ GREATEST = {"rho": 1.0} | dict.fromkeys(
 
 
 def check_one_number(lr: Any) -> None:
-    """Refuse a learning rate of several numbers."""
+    """Refuse a learning rate with more or fewer elements than one."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
 
 
 def check_learning_rate(lr: Any) -> None:
-    """Refuse a learning rate that is negative, nan, or several."""
+    """Refuse a learning rate that is negative, nan, or not one number."""
     check_one_number(lr)
-    if not 0.0 <= number(lr):  # noqa: SIM300 - as Python's message for a text tells it
+    if not 0.0 <= number(lr):  # noqa: SIM300 - the order that Python's message for a string shows
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
@@ -81,19 +81,19 @@ def check_learning_rate(lr: Any) -> None:
 
 
 class Rule(Optimizer):
-    """An optimizer whose step is the same few array operations for every parameter.
+    """The base of optimizers whose step is a few array operations for every parameter.
 
-    A subclass declares its options as the arguments of ``__init__``, which passes its `locals` on.
-    It has the formulas: `_begin`, `_numbers` and `_update`. This base does the rest: it checks
-    options, counts steps, negates gradients for ``maximize``, and decays weights.
+    A subclass declares its options as the arguments of ``__init__``, which passes its `locals` to
+    this base. It defines the formulas: `_begin`, `_numbers` and `_update`. This base checks
+    options, counts steps, negates gradients for ``maximize`` and decays weights.
 
     Attributes:
         _options: the names of the options in the order of `defaults`.
-        _state: the names of the state arrays of a parameter's shape, which begin as zeros.
+        _state: the names of the state arrays of a parameter's shape, initially zeros.
         _later: the options that newer versions of PyTorch added; older saved states lack them.
-        _counters: the names of the state that is one number per parameter.
-        _writes: how often `_update` writes to a parameter, by PyTorch's count.
-        _decaying: whether this optimizer has weight decay at all.
+        _counters: the names of the state with one number per parameter.
+        _writes: the number of writes to a parameter in `_update`, by PyTorch's count.
+        _decaying: whether this optimizer has weight decay.
     """
 
     _options: ClassVar[str]
@@ -115,20 +115,20 @@ class Rule(Optimizer):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
     def _check(self, given: dict[str, Any]) -> None:
-        """Refuse options that are out of their range."""
+        """Refuse options that are out of range."""
         check_learning_rate(given["lr"])
         last = "eps" if "eps" in given else "betas"
         for name, value in given.items():
             if name in GREATEST and not 0.0 <= number(value) <= GREATEST[name]:
                 label = "epsilon" if name == "eps" else name
                 raise ValueError(f"Invalid {label} value: {value}")
-            if name == last:  # the betas come after the epsilon, as in PyTorch
+            if name == last:  # the check of betas follows that of epsilon, as in PyTorch
                 for position, beta in enumerate(given.get("betas", ())[:2]):
                     if not 0.0 <= number(beta) < 1.0:
                         raise ValueError(f"Invalid beta parameter at index {position}: {beta}")
 
     def _begin(self, p: Array, group: Group) -> State:
-        """The state of a parameter before its first step, without the step count."""
+        """The initial state of a parameter, without the step count."""
         return zeros(p, *self._state.split())
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
@@ -136,7 +136,7 @@ class Rule(Optimizer):
         raise NotImplementedError
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:
-        """Change a parameter in place by its gradient, which must not be changed."""
+        """Update the parameter ``p`` in place by its gradient ``g``, without a change of ``g``."""
         raise NotImplementedError
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -151,11 +151,11 @@ class Rule(Optimizer):
                         held[name] = counter(held[name])
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters that have a gradient, see `Optimizer.step`."""
+        """Update the parameters with a gradient; see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
         writer = (f"{type(self).__name__}.step", current_site())
         for group in self.param_groups:
-            key: Any = None  # the step and the dtype that `numbers` are for
+            key: Any = None  # the step and the dtype of `numbers`
             numbers: Numbers = ()
             alike = self._counters == ("step",) and not group.get("capturable")
             flat = flat_group_of(self, group) if alike else None
@@ -180,7 +180,7 @@ class Rule(Optimizer):
         return loss
 
     def _apply(self, p: Array, g: Array, state: State, group: Group, numbers: Numbers) -> int:
-        """Change a parameter in place, with decay; return how often PyTorch writes to it."""
+        """Update ``p`` in place, with decay; returns the number of writes by PyTorch's count."""
         decay = number(group.get("weight_decay", 0)) if self._decaying else 0
         decoupled = bool(decay and group.get("decoupled_weight_decay"))
         if group["maximize"]:
@@ -193,13 +193,13 @@ class Rule(Optimizer):
         return self._writes + decoupled
 
     def _start(self, p: Tensor, group: Group) -> State:
-        """The state before the first step; Ctrl-C leaves all of it, or nothing."""
+        """Create the state of a parameter, in one write so that Ctrl-C leaves all or nothing."""
         self.state[p] = {"step": counter(0.0), **self._begin(p._array, group)}
         return self.state[p]
 
 
 def zeros(p: Array, *names: str) -> State:
-    """State of a parameter's shape and memory order, all zeros."""
+    """State of the shape and memory order of ``p``, all zeros."""
     return {name: wrap(np.zeros_like(p)) for name in names}
 
 
@@ -212,13 +212,13 @@ def accumulate(average: Array, g: Array, keep: Array, gain: Array) -> None:
 
 
 def approach_factor(gain: float, dtype: np.dtype) -> tuple[bool, Array]:
-    """The ``gain`` for `approach`: whether to start from the average, and a factor."""
+    """The ``gain`` for `approach`: whether the average is the start, and a factor."""
     near = gain < 0.5
     return near, scalar(gain if near else 1 - gain, dtype)
 
 
 def approach(average: Array, g: Array, gain: tuple[bool, Array]) -> None:
-    """``average ← average + gain · (g - average)``, in place, with the smaller rounding error."""
+    """``average ← average + gain · (g - average)``, in place, from the end with less rounding."""
     near, share = gain
     difference = g - average
     difference *= share
@@ -232,7 +232,7 @@ def approach(average: Array, g: Array, gain: tuple[bool, Array]) -> None:
 
 
 class SGD(Rule):
-    """Stochastic gradient descent, with momentum if wanted.
+    """Stochastic gradient descent, with optional momentum.
 
     For the gradient g of a parameter p, each step computes
 
@@ -241,10 +241,11 @@ class SGD(Rule):
         p ← p - lr · b                              (nesterov: p ← p - lr · (g + momentum · b))
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        momentum: at least 0. Default: 0.
-        dampening: of the momentum. Default: 0.
-        nesterov: step along the gradient plus momentum; needs momentum and no dampening.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        momentum: the weight of the old buffer b, at least 0. Default: 0.
+        dampening: the part of the gradient that b leaves out. Default: 0.
+        nesterov: step along the gradient plus momentum; needs momentum and no dampening. Default:
+            False.
 
     Reference:
         Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in
@@ -262,7 +263,7 @@ class SGD(Rule):
     ) -> None:  # fmt: skip
         super().__init__(params, locals())
 
-    def _check(self, given: dict[str, Any]) -> None:  # nan is let through, as in PyTorch
+    def _check(self, given: dict[str, Any]) -> None:  # nan passes, as in PyTorch
         check_one_number(given["lr"])
         if number(given["lr"]) < 0.0:
             raise ValueError(f"Invalid learning rate: {given['lr']}")
@@ -278,14 +279,14 @@ class SGD(Rule):
             group.setdefault("fused", False)  # not None, as in PyTorch
 
     def step(self, closure: Closure | None = None) -> Any:
-        """Update the parameters that have a gradient, see `Optimizer.step`."""
+        """Update the parameters with a gradient; see `Optimizer.step`."""
         loss = None if closure is None else evaluate(closure)
         writer = ("SGD.step", current_site())
         for group in self.param_groups:
             lr, momentum = group["lr"], group["momentum"]
             if isinstance(lr, Tensor):
                 lr = number(lr)
-            kind = rate = None  # the learning rate as an array, and its dtype
+            kind = rate = None  # the dtype of the learning rate as an array, and this array
             plain = not (momentum or group["weight_decay"] or group["maximize"])
             flat = None if plain else flat_group_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
@@ -309,7 +310,7 @@ class SGD(Rule):
 
 
 def step_direction(p: Array, g: Array, state: dict[str, Any], group: Group) -> Array:
-    """The direction of a parameter's step: its gradient with decay and momentum."""
+    """The direction of a step of ``p``: its gradient ``g`` with decay and momentum."""
     dtype, momentum, dampening = p.dtype, group["momentum"], group["dampening"]
     decay = number(group["weight_decay"])
     if group["maximize"]:
@@ -337,14 +338,14 @@ class Adam(Rule):
 
         g ← g + weight_decay · p          (decoupled: p ← p - lr · weight_decay · p instead)
         m ← β₁ m + (1 - β₁) g
-        v ← β₂ v + (1 - β₂) g²            (amsgrad: below, the greatest v so far stands for v)
+        v ← β₂ v + (1 - β₂) g²            (amsgrad: below, v is the greatest v so far)
         p ← p - lr / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + eps)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
-        eps: at least 0. Default: 1e-8.
-        amsgrad: see above. Default: False.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        betas: the weights β₁ and β₂ of the old averages, in [0, 1). Default: (0.9, 0.999).
+        eps: added to the denominator, at least 0. Default: 1e-8.
+        amsgrad: divide by the greatest v so far. Default: False.
 
     Reference:
         Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 1;
@@ -408,7 +409,7 @@ class Adam(Rule):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay, which shrinks the parameters and leaves the moments alone.
+    """Adam with decoupled weight decay, which affects the parameters but not the moments.
 
     The arguments are those of `Adam`; ``weight_decay`` is 1e-2 by default.
 
@@ -427,7 +428,7 @@ class AdamW(Adam):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # also when the state is one of Adam's
+        for group in self.param_groups:  # the state may be one of Adam's
             group["decoupled_weight_decay"] = True
 
 
@@ -443,9 +444,9 @@ class Adadelta(Rule):
         p ← p - lr · d
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        rho: how much of the running averages stays, in [0, 1]. Default: 0.9.
-        eps: at least 0. Default: 1e-6.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        rho: the weight of the old running averages, in [0, 1]. Default: 0.9.
+        eps: added to the denominator, at least 0. Default: 1e-6.
 
     Reference:
         Zeiler, ADADELTA: An Adaptive Learning Rate Method, 2012.
@@ -487,10 +488,10 @@ class Adagrad(Rule):
         p ← p - lr / (1 + (t - 1) lr_decay) · g / (√s + eps)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        lr_decay: at least 0. Default: 0.
-        initial_accumulator_value: what the sum begins with, at least 0. Default: 0.
-        eps: at least 0. Default: 1e-10.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        lr_decay: the strength of the learning rate's decay, at least 0. Default: 0.
+        initial_accumulator_value: the initial value of the sum s, at least 0. Default: 0.
+        eps: added to the denominator, at least 0. Default: 1e-10.
 
     Reference:
         Duchi, Hazan and Singer, Adaptive Subgradient Methods for Online Learning and Stochastic
@@ -531,7 +532,7 @@ class Adagrad(Rule):
 
 
 class Adamax(Rule):
-    """Adamax: Adam with the greatest of the fading gradients in place of their root mean square.
+    """Adamax: Adam with the greatest decayed gradient instead of the root mean square.
 
     For the gradient g of a parameter p, step t computes
 
@@ -541,9 +542,9 @@ class Adamax(Rule):
         p ← p - lr / (1 - β₁ᵗ) · m / u
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
-        eps: at least 0. Default: 1e-8.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        betas: the weights β₁ and β₂ of the old averages, in [0, 1). Default: (0.9, 0.999).
+        eps: added to the denominator, at least 0. Default: 1e-8.
 
     Reference:
         Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, algorithm 2.
@@ -589,10 +590,10 @@ class ASGD(Rule):
         μ ← 1 / max(1, t - t0)
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        lambd: strength of the decay, at least 0. Default: 1e-4.
-        alpha: the power of the learning rate's decline, at least 0. Default: 0.75.
-        t0: when averaging begins. Default: 1e6.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        lambd: the strength of the decay, at least 0. Default: 1e-4.
+        alpha: the power in the learning rate's decay, at least 0. Default: 0.75.
+        t0: the step where averaging begins. Default: 1e6.
 
     Reference:
         Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, SIAM Journal
@@ -646,10 +647,10 @@ class NAdam(Rule):
         p ← p - lr (1 - μ) / (1 - Π) · g / d - lr μ' / (1 - Π μ') · m / d
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
-        eps: at least 0. Default: 1e-8.
-        momentum_decay: at least 0. Default: 4e-3.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        betas: the weights β₁ and β₂ of the old averages, in [0, 1). Default: (0.9, 0.999).
+        eps: added to the denominator, at least 0. Default: 1e-8.
+        momentum_decay: the strength of the momentum's schedule, at least 0. Default: 4e-3.
 
     Reference:
         Dozat, Incorporating Nesterov Momentum into Adam, ICLR 2016 workshop.
@@ -691,13 +692,13 @@ class NAdam(Rule):
         d += eps
         products = state["mu_product"]._array
         products *= scalar(mu, products.dtype)
-        product = products.item()  # one per parameter, since betas may change between steps
+        product = products.item()  # per parameter, because betas may change between steps
         p += g * scalar(-lr * (1.0 - mu) / (1.0 - product), p.dtype) / d
         p += m * scalar(-lr * next_mu / (1.0 - product * next_mu), p.dtype) / d
 
 
 class RAdam(Rule):
-    """RAdam: Adam whose first steps are plain momentum, until the variance is known well enough.
+    """RAdam: Adam whose first steps are plain momentum, until the variance estimate is reliable.
 
     For the gradient g of a parameter p, step t computes
 
@@ -710,9 +711,9 @@ class RAdam(Rule):
         p ← p - lr · m / (1 - β₁ᵗ))
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        betas: β₁ and β₂, in [0, 1). Default: (0.9, 0.999).
-        eps: at least 0. Default: 1e-8.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        betas: the weights β₁ and β₂ of the old averages, in [0, 1). Default: (0.9, 0.999).
+        eps: added to the denominator, at least 0. Default: 1e-8.
 
     Reference:
         Liu, Jiang, He, Chen, Liu, Gao and Han, On the Variance of the Adaptive Learning Rate and
@@ -769,15 +770,15 @@ class RMSprop(Rule):
 
         g ← g + weight_decay · p
         v ← alpha · v + (1 - alpha) g²
-        m ← alpha · m + (1 - alpha) g               (centered: v - m² stands for v below)
+        m ← alpha · m + (1 - alpha) g               (centered: below, v is v - m²)
         b ← momentum · b + g / (√v + eps)           (without momentum: b ← g / (√v + eps))
         p ← p - lr · b
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
-        alpha: how much of the running averages stays, at least 0. Default: 0.99.
-        eps: at least 0. Default: 1e-8.
-        momentum: at least 0. Default: 0.
+        params, lr, weight_decay and other options: see `Optimizer`.
+        alpha: the weight of the old running averages, at least 0. Default: 0.99.
+        eps: added to the denominator, at least 0. Default: 1e-8.
+        momentum: the weight of the old buffer b, at least 0. Default: 0.
         centered: divide by the standard deviation instead. Default: False.
 
     Reference:
@@ -833,17 +834,17 @@ class RMSprop(Rule):
 
 
 class Rprop(Rule):
-    """Resilient backpropagation: every element has a step size, of the gradient only signs count.
+    """Resilient backpropagation: a step size per element, and only the signs of the gradient.
 
     For the gradient g of a parameter p, each step computes
 
-        s ← η⁺ s  where g has the sign of the gradient before,  η⁻ s  where it has the other;
-            held between the least and the greatest step size
+        s ← η⁺ s  where g has the sign of the previous gradient,  η⁻ s  where it has the other;
+            clamped to [least step size, greatest step size]
         g ← 0     where it has the other sign
         p ← p - sign(g) · s
 
     Args:
-        params, lr, weight_decay, and what is not here: see `Optimizer`.
+        params, lr, weight_decay and other options: see `Optimizer`.
         etas: η⁻ and η⁺, 0 < η⁻ < 1 < η⁺. Default: (0.5, 1.2).
         step_sizes: the least and the greatest step size. Default: (1e-6, 50).
 

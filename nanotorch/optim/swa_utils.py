@@ -1,4 +1,4 @@
-"""Weights that are averages over the training."""
+"""Averages of weights over training."""
 
 import itertools
 import math
@@ -34,10 +34,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
         average ← decay · average + (1 - decay) · parameter
 
     Args:
-        decay: in [0, 1]. Default: 0.999.
+        decay: the weight of the old average, in [0, 1]. Default: 0.999.
 
     Raises:
-        ValueError: for a decay out of its range.
+        ValueError: if ``decay`` is out of range.
     """
     check_decay(decay)
 
@@ -60,13 +60,13 @@ def get_swa_avg_fn() -> Average:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
-    """As `get_ema_avg_fn`, of many parameters in place.
+    """Like `get_ema_avg_fn`, for lists of parameters and in place.
 
     Args:
-        decay: in [0, 1]. Default: 0.999.
+        decay: the weight of the old average, in [0, 1]. Default: 0.999.
 
     Raises:
-        ValueError: for a decay out of its range.
+        ValueError: if ``decay`` is out of range.
     """
     check_decay(decay)
 
@@ -84,7 +84,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
-    """As `get_swa_avg_fn`, of many parameters in place."""
+    """Like `get_swa_avg_fn`, for lists of parameters and in place."""
 
     def swa_update(
         averaged_param_list: Sequence[Tensor],
@@ -104,24 +104,24 @@ def get_swa_multi_avg_fn() -> MultiAverage:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of the model's over training.
+    """A copy of a model, whose parameters are averages of the model's over training.
 
-    `update_parameters` takes the model in; the first time its parameters are copied.
+    `update_parameters` adds the model to the averages; the first call copies its parameters.
 
     Args:
-        model: what to average.
-        device: where to keep the averages.
-        avg_fn: makes a parameter's new average of the old one, the parameter, and the number of
-            updates before. Default: that of `get_swa_avg_fn`.
-        multi_avg_fn: in its place; changes a list of averages in place.
-        use_buffers: average the buffers, too; otherwise they are copied. Default: False.
+        model: the model to average.
+        device: the device of the averages.
+        avg_fn: a function of the old average, the parameter and the number of updates before; it
+            returns the new average. Default: that of `get_swa_avg_fn`.
+        multi_avg_fn: the same for lists, in place; an alternative to ``avg_fn``.
+        use_buffers: average the buffers instead of copying them. Default: False.
 
     Attributes:
         module: the averaged copy of the model.
-        n_averaged: how many updates there were, a buffer.
+        n_averaged: the number of updates, a buffer.
 
     Raises:
-        AssertionError: for both functions.
+        AssertionError: if both functions are given.
 
     Reference:
         Izmailov, Podoprikhin, Garipov, Vetrov and Wilson, Averaging Weights Leads to Wider Optima
@@ -147,11 +147,11 @@ class AveragedModel(Module):
         self.use_buffers = use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model returns."""
+        """The output of the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of the model into the averages."""
+        """Add the parameters of the model to the averages."""
         averages = [t.detach() for t in self._averaged(self.module)]
         current = [t.detach() for t in self._averaged(model)]
         pairs = list(zip(averages, current, strict=False))
@@ -173,19 +173,20 @@ class AveragedModel(Module):
         self.n_averaged += 1
 
     def _averaged(self, module: Module) -> Iterable[Tensor]:
-        """What is averaged of a module."""
+        """The tensors of a module that are averaged."""
         if self.use_buffers:
             return itertools.chain(module.parameters(), module.buffers())
         return module.parameters()
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of a model's batch normalizations anew, as means over batches.
+    """Recompute the statistics of a model's batch normalizations, as means over batches.
 
     Args:
-        loader: gives batches; of tuples and lists, the first entry counts.
-        model: for example an `AveragedModel`; it is in training mode meanwhile.
-        device: where to bring the batches.
+        loader: an iterable of batches; of a tuple or list, the model gets the first entry.
+        model: a model, for example an `AveragedModel`; the function calls it in training mode and
+            restores its mode.
+        device: the device of the batches.
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -206,19 +207,19 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(Formula):
-    """Rates go from what they are to ``swa_lr``, and stay there.
+    """Moves the rates from their present values to ``swa_lr``, where they stay.
 
         lr = a swa_lr + (1 - a) initial lr,   a = (1 - cos(π step / anneal_epochs)) / 2
 
     Args:
         optimizer, last_epoch: see `LRScheduler`.
-        swa_lr: the last rate, or a list of one for each group.
-        anneal_epochs: how many steps it takes. Default: 10.
+        swa_lr: the final rate, or a list of one per group.
+        anneal_epochs: the number of steps to the final rate. Default: 10.
         anneal_strategy: "cos", or "linear" with a = step / anneal_epochs. Default: "cos".
 
     Raises:
-        ValueError: for another strategy, a number of steps that is none, or not as many rates as
-            groups.
+        ValueError: for another strategy, if ``anneal_epochs`` is negative or not an integer, or
+            unless there is one rate per group.
     """
 
     def __init__(
@@ -238,7 +239,7 @@ class SWALR(Formula):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: int) -> float:
-        """How far rates have gone by a step, in [0, 1]."""
+        """The part of the way to the final rate after ``step`` steps, in [0, 1]."""
         passed = min(1.0, max(0, step) / max(1, self.anneal_epochs))
         return passed if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * passed)) / 2
 
@@ -253,5 +254,5 @@ class SWALR(Formula):
         return rates
 
 
-if not TYPE_CHECKING:  # errors about other names tell why
+if not TYPE_CHECKING:  # errors about missing names give a reason
     __getattr__, __dir__ = on_demand("nanotorch.optim.swa_utils")
