@@ -1,7 +1,6 @@
-"""Functions of functions: derivatives, batches, and modules as functions of their parameters.
+"""Transforms of functions: derivatives, batches, and modules as functions of their parameters.
 
-Transforms nest in each other, and results can be differentiated by `backward` where the arguments
-require grad.
+Transforms can be nested. If the arguments require grad, `backward` differentiates the results.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -18,5 +17,5 @@ from nanotorch.func.transforms import vjp as vjp
 from nanotorch.func.transforms import vmap as vmap
 from nanotorch.names.lookup import on_demand as _on_demand
 
-if not _TYPE_CHECKING:  # so that checkers of types see which names there are
+if not _TYPE_CHECKING:  # type checkers see the names above only
     __getattr__, __dir__ = _on_demand(__name__)

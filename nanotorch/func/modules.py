@@ -16,20 +16,22 @@ def functional_call(
     module: Module, parameter_and_buffer_dicts: Any, args: Any = None,
     kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
 ) -> Any:  # fmt: skip
-    """Call a module with other tensors in the place of its parameters and buffers.
+    """Call a module with other tensors instead of its parameters and buffers.
 
     Args:
+        module: the module.
         parameter_and_buffer_dicts: tensors by the names of `named_parameters` and `named_buffers`,
-            or several such dicts; what is not named stays as it is. What the call assigns to a
-            buffer that is named is written back to the dict.
-        args: the argument, or a tuple of them.
-        kwargs: further arguments.
-        tie_weights: let all names of a tensor that has several get what one of them gets.
-        strict: take exactly the module's names; else others are passed over.
+            or several such dicts; the module keeps its other tensors. If the call assigns a new
+            tensor to a named buffer, the dict receives it.
+        args: the argument, or a tuple of arguments.
+        kwargs: keyword arguments.
+        tie_weights: replace a shared tensor under all its names if one is given. Default: True.
+        strict: require exactly the module's names; otherwise unknown names are ignored. Default:
+            False.
 
     Raises:
-        ValueError: for what is no dict, and names that stand in two.
-        RuntimeError: if strict, for names that are missing and names of no tensor of the module.
+        ValueError: if an entry is not a dict, or a name is in two dicts.
+        RuntimeError: with ``strict``, if names are missing or unknown.
     """
     given = merge_dicts(parameter_and_buffer_dicts)
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -38,7 +40,7 @@ def functional_call(
 
 
 def merge_dicts(dicts: Any) -> Tensors:
-    """One dict of all; the given one itself if it is one."""
+    """The union of several dicts; a single dict unchanged."""
     if isinstance(dicts, dict):
         return dicts
     if not isinstance(dicts, Sequence) or not all(isinstance(d, dict) for d in dicts):
@@ -54,7 +56,7 @@ def merge_dicts(dicts: Any) -> Tensors:
 def replaced_tensors(
     module: Module, given: Tensors, tie_weights: bool, strict: bool
 ) -> Iterator[None]:
-    """A block in which the module has other tensors."""
+    """A block in which the module has the tensors ``given``."""
     homes = {
         f"{prefix}.{name}" if prefix else name: (members, name)
         for prefix, part in module.named_modules(remove_duplicate=False)
@@ -88,7 +90,7 @@ def replaced_tensors(
 
 
 def tie_tensors(homes: dict[str, Any], given: Tensors) -> Tensors:
-    """The given tensors, for all names of the tensor that each stands for."""
+    """The given tensors, under all names of the tensors that they replace."""
     by_tensor: dict[int, list[str]] = {}
     for name, (members, own) in homes.items():
         by_tensor.setdefault(id(members[own]), []).append(name)
@@ -103,13 +105,13 @@ def tie_tensors(homes: dict[str, Any], given: Tensors) -> Tensors:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
-    """The parameters and the buffers of several modules of one kind, stacked, for `vmap`.
+    """The stacked parameters and buffers of several modules of one class, for `vmap`.
 
     Returns:
-        Two dicts of new leaves, by name, with a first dimension for the modules.
+        Two dicts of new leaves, by name; their first dimension is that of the modules.
 
     Raises:
-        RuntimeError: for no modules, or different ones.
+        RuntimeError: if there is no module, or their classes or modes differ.
     """
     require(models, "stack_module_state: Expected at least one model, got 0.")
     for what, found in (("mode", {m.training for m in models}), ("class", {*map(type, models)})):
@@ -119,7 +121,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:
 
 
 def stack_tensors(states: Sequence[Tensors]) -> Tensors:
-    """Tensors of the same names, stacked."""
+    """The stacked tensors of several dicts, by name."""
     result = {}
     for name in states[0]:
         tensors = [state[name] for state in states]

@@ -1,4 +1,4 @@
-"""Functions of functions: batches, gradients, Jacobians and Hessians, at levels that nest."""
+"""Transforms of functions: batches, gradients, Jacobians and Hessians, in nested levels."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -31,14 +31,14 @@ from nanotorch.func.trees import (
 from nanotorch.ops.arguments import require
 from nanotorch.ops.random import ERROR, default_generator
 
-# Which arguments of a function are differentiated, and what its results must be.
+# The choice of arguments to differentiate, and checks of arguments and results.
 
 
 Numbers = int | tuple[int, ...]
 
 
 def normal_argnums(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate by, counted from the front."""
+    """The positions ``argnums`` among ``count`` arguments, counted from the front."""
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     for number in given:
         require(isinstance(number, int), "argnum must be int, got: {}", type(number))
@@ -50,13 +50,13 @@ def normal_argnums(argnums: Any, count: int) -> tuple[int, ...]:
 
 
 def select_args(args: tuple[Any, ...], argnums: Numbers) -> Any:
-    """The argument, or the tuple of them."""
+    """The argument at position ``argnums``, or a tuple of several."""
     found = normal_argnums(argnums, len(args))
     return args[found[0]] if isinstance(argnums, int) else tuple([args[n] for n in found])
 
 
 def replace_args(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
-    """The arguments with others in the place of those that `select_args` gives."""
+    """The arguments with ``new`` instead of those that `select_args` returns."""
     found = normal_argnums(argnums, len(args))
     values = dict(zip(found, (new,) if isinstance(argnums, int) else new, strict=True))
     return tuple([values.get(n, arg) for n, arg in enumerate(args)])
@@ -70,21 +70,21 @@ def check_tensors(values: list[Any], name: str) -> None:
 
 
 def check_floats(outputs: list[Tensor]) -> None:
-    """Refuse results that have no gradient."""
+    """Refuse results that are not floating-point tensors."""
     for tensor in outputs:
         told = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
         require(tensor.is_floating_point(), told, tensor.dtype)
 
 
 def check_differentiable(values: list[Any]) -> None:
-    """Refuse arguments that cannot be changed by a little."""
+    """Refuse tensors among the arguments that are not floating-point."""
     for value in values:
         if isinstance(value, Tensor):
             told = "Expected floating-point numbers, but got: {}"
             require(value.is_floating_point(), told, value.dtype, error=ValueError)
 
 
-# `vmap`: a function of single samples made one of whole batches.
+# `vmap`: a function of a sample becomes a function of a batch.
 
 
 def vmap(
@@ -93,24 +93,23 @@ def vmap(
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that applies ``func`` to every sample of a batch and stacks the results.
 
-    ``func`` is called once, with tensors that stand for one sample; operations on them are done
-    for all samples at once. So it cannot look at values, nor branch by them.
+    ``func`` is called once, with tensors that represent one sample; an operation on them computes
+    all samples at once. So ``func`` cannot read values or branch on them.
 
     Args:
-        func: takes and returns nested tensors, without the batch's dimension.
-        in_dims: which dimension of each argument counts the samples, nested as the arguments; None
-            for what is the same for all. Default: the first. Keyword arguments are the same for
-            all.
-        out_dims: where that dimension comes to lie in each result; None for what is no tensor or
-            the same for all.
-        randomness: whether the samples are to draw "different" random numbers, the "same", or none
-            ("error").
-        chunk_size: how many samples to take at once. Default: all.
+        func: a function of nested tensors that returns nested tensors, without a batch dimension.
+        in_dims: the batch dimension of each argument, nested like the arguments; None for arguments
+            that all samples share. Keyword arguments are always shared. Default: 0.
+        out_dims: the batch dimension of each result; None for results that are not tensors or that
+            all samples share. Default: 0.
+        randomness: whether samples draw "different" random numbers, the "same", or none ("error").
+            Default: "error".
+        chunk_size: the number of samples per call of ``func``. Default: all.
 
     Raises:
-        ValueError: if dimensions do not fit arguments or results, sizes differ, or a result is no
-            tensor.
-        RuntimeError: for random numbers where they are an error; where ``func`` asks for values.
+        ValueError: if dimensions do not match arguments or results, batch sizes differ, or a result
+            is not a tensor.
+        RuntimeError: if ``func`` draws random numbers with "error", or reads values.
     """
     told = "Only allowed values for randomness are 'error', 'different', or 'same'. Got {}"
     require(randomness in ("error", "different", "same"), told, randomness)
@@ -138,7 +137,7 @@ def vmap(
                 whole = all(isinstance(dim, int | None) for dim in tree_flatten(out_dims)[0])
                 told = "vmap({}): out_dims must hold ints and None, got {}"
                 require(whole, told, name, out_dims, error=ValueError)
-                # One result may have its dimension in a tuple.
+                # A single result may have its dimension in a tuple.
                 single = isinstance(out_dims, tuple) and len(out_dims) == 1 and nested.type is None
                 places = dims_of(name, "out", out_dims[0] if single else out_dims, nested)
                 pairs = zip(results, places, strict=True)
@@ -171,7 +170,7 @@ def vmap(
 
 
 def dims_of(name: str, what: str, dims: Any, spec: TreeSpec) -> list[Any]:
-    """The dimension that counts the samples for each argument or result: ``what`` is in or out."""
+    """The batch dimension of each argument or result; ``what`` is "in" or "out"."""
     found = broadcast(dims, spec)
     told = "vmap({}): {}_dims={} is not compatible with the structure of `{}puts`"
     require(found is not None, told, name, what, dims, what, error=ValueError)
@@ -179,7 +178,7 @@ def dims_of(name: str, what: str, dims: Any, spec: TreeSpec) -> list[Any]:
 
 
 def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
-    """The dimension that counts the samples, of each tensor among the arguments."""
+    """The batch dimension of each argument, at least 0; None for shared arguments."""
     whole = isinstance(in_dims, (int, tuple))
     told = "vmap({}): in_dims must be int or a tuple, got: {}"
     require(whole, told, name, type(in_dims), error=ValueError)
@@ -202,7 +201,7 @@ def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: TreeSpec) -> li
 
 
 def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
-    """How many samples there are."""
+    """The number of samples."""
     sizes = [v.shape[dim] for v, dim in zip(leaves, dims, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -213,7 +212,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 
 def unwrap_result(name: str, part: Any, dim: Any, batch: Batch) -> Any:
-    """One result, as it is outside; refuse one that is no tensor, or that ``out_dims`` denies."""
+    """One result as a batch; raises ValueError if it is not a tensor or ``dim`` does not match."""
     if dim is None:
         if is_sample_of(part, batch):
             raise ValueError(f"vmap({name}): a result of each sample needs a dimension in out_dims")
@@ -224,12 +223,11 @@ def unwrap_result(name: str, part: Any, dim: Any, batch: Batch) -> Any:
     return whole.movedim(0, dim) if dim else whole
 
 
-# A function differentiated on its own: fresh inputs on entry, results that show outside what is
-# outside.
+# A level: one differentiation of a function, with its own inputs.
 #
-# Every transform runs its function on inputs of its own: leaves, or, where the caller records
-# operations on its inputs, copies in the graph that lead to the caller's. So transforms nest, and
-# nest in `backward`. What comes out is cut from the leaves, unless it leads to something else.
+# Every transform runs its function on its own inputs: leaves or, if the caller records operations
+# on its arguments, views of them in the graph. So transforms nest, also inside `backward`. Results
+# are detached unless their graph leads to other tensors than these inputs.
 
 
 class Level:
@@ -237,10 +235,10 @@ class Level:
 
     Attributes:
         inputs: the tensors to differentiate by.
-        batches: those of which they are samples. Each sample has its own, even of what is the same
-            for all, and gets its own gradient.
-        recorded: whether the caller sees further than to these, so that results keep their graph.
-        outer, inner: how the outputs and the inputs are nested.
+        batches: the active `vmap` batches. Each sample has its own inputs, even for shared
+            arguments, and its own gradient.
+        recorded: whether results keep their graph, because it leads further than to the inputs.
+        outer, inner: the structure of the outputs and of the inputs.
     """
 
     outer: TreeSpec
@@ -254,7 +252,7 @@ class Level:
         self._outside = bool(mode.enabled)
 
     def _enter(self, value: Any) -> Tensor:
-        """An input of this level's in the place of a tensor of floating-point numbers."""
+        """An input of this level for an argument, a floating-point tensor."""
         if not isinstance(value, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         whole = unwrap(value, self.batches)
@@ -268,9 +266,10 @@ class Level:
         return self.inputs[-1]
 
     def run(self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str) -> Any:
-        """What a function of this level's inputs returns, and what it returns besides.
+        """The output of ``func`` for this level's inputs, and its auxiliary output.
 
-        None where that is not asked for. While it runs it may not differentiate in other ways.
+        The auxiliary output is None without ``has_aux``. Other kinds of differentiation are not
+        allowed inside ``func``.
         """
         entered = tree_map(self._enter, given)
         self.inner = tree_flatten(entered)[1]
@@ -290,7 +289,7 @@ class Level:
     def outputs_of(
         self, func: Callable[[Any], Any], given: Any, has_aux: bool, name: str
     ) -> tuple[list[Tensor], Any, Any]:
-        """As `run`, for a function that returns nested tensors; first these."""
+        """The tensors in the output of ``func``, and the results of `run`."""
         output, aux = self.run(func, given, has_aux, name)
         outputs, self.outer = tree_flatten(output)
         told = "{}: Expected f to be a function that has non-empty output"
@@ -300,11 +299,11 @@ class Level:
         return outputs, output, aux
 
     def leaf(self, value: Tensor) -> Tensor:
-        """A leaf of the values, one for each sample."""
+        """A new leaf with these values, in the batches of this level."""
         return rewrap(unwrap(value, self.batches).detach()._set_requires_grad(), self.batches)
 
     def watch(self, outputs: Iterable[Any]) -> None:
-        """See whether the outputs lead to anything but this level's own leaves."""
+        """Set `recorded`: whether the outputs depend on more than this level's own leaves."""
         if not self._outside:
             return
         wholes = [unwrap(t, self.batches) for t in outputs if isinstance(t, Tensor)]
@@ -312,18 +311,18 @@ class Level:
         nodes = list(reachable_nodes(t.grad_fn for t in smooth))
         ends = [t for t in smooth if t.grad_fn is None]
         ends += [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
-        # What is cut off requires grad all the same.
+        # Tensors that are cut off require grad, too.
         cut = any(edge is CUT_OFF for node in nodes for edge in node.next_functions)
         self.recorded = cut or any(id(t) not in own for t in ends)
 
     def left(self, tree: Any) -> Any:
-        """The tree as the caller sees it."""
+        """The results for the caller: detached unless `recorded`."""
         if self.recorded:
             return tree
         return tree_map(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
     def pulled_back(self, outputs: Sequence[Tensor], weights: Sequence[Any]) -> list[Tensor]:
-        """The gradient by each input of the outputs, weighted; zero where there is none."""
+        """The gradient of the weighted outputs by each input; zeros for unused inputs."""
         recorded = self.recorded or (
             self._outside and any(isinstance(w, Tensor) and w.requires_grad for w in weights)
         )
@@ -333,7 +332,7 @@ class Level:
         self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any],
         recorded: bool,
     ) -> list[Tensor]:  # fmt: skip
-        """The gradients of the outputs, weighted, by inputs of this level, for each sample."""
+        """The gradients of the weighted outputs by some inputs of this level, per sample."""
         if not self.batches:
             return [*vector_jacobian(outputs, inputs, weights, recorded)]
         weights = [
@@ -353,19 +352,20 @@ VJP, JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
 def grad_and_value(
     func: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of ``func``, and its value.
+    """A function that returns the gradient of ``func`` and its value.
 
     Args:
-        func: returns a tensor without dimensions; arguments are nested tensors.
-        argnums: the position of the argument to differentiate by, or a tuple of positions.
-        has_aux: ``func`` returns a tuple of the tensor and anything else, which is handed on.
+        func: a function of nested tensors that returns a 0-d tensor.
+        argnums: the position of the argument to differentiate by, or a tuple of positions. Default:
+            0.
+        has_aux: ``func`` returns a tuple (output, aux); aux is returned unchanged. Default: False.
 
     Returns:
-        A function of the same arguments that gives the gradient, nested as the argument or in a
-        tuple of them, and the value; or gradient and (value, anything else).
+        A function of the same arguments that returns the gradient, nested like the argument or a
+        tuple of these, and the value; with ``has_aux``, the gradient and (value, aux).
 
     Raises:
-        RuntimeError: for another result of ``func``, or arguments that there are not.
+        RuntimeError: if ``func`` returns another result, or ``argnums`` is out of range.
     """
 
     @functools.wraps(func)
@@ -386,7 +386,7 @@ def grad_and_value(
 def partial_of(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers
 ) -> tuple[Callable[[Any], Any], Any]:
-    """A function as one of the chosen arguments only, and these."""
+    """``func`` as a function of the arguments ``argnums`` only, and these arguments."""
     of_chosen = lambda given: func(*replace_args(args, argnums, given), **kwargs)  # noqa: E731
     return of_chosen, select_args(args, argnums)
 
@@ -394,14 +394,14 @@ def partial_of(
 def grad(
     func: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """A function that gives the gradient of ``func``.
+    """A function that returns the gradient of ``func``.
 
     Args:
         func, argnums, has_aux: see `grad_and_value`.
 
     Returns:
-        A function of the same arguments that gives the gradient; with ``has_aux`` a tuple of it
-        and what ``func`` returns besides.
+        A function of the same arguments that returns the gradient; with ``has_aux``, a tuple
+        (gradient, aux).
 
     Raises:
         RuntimeError: see `grad_and_value`.
@@ -420,17 +420,17 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """The value of ``func``, and a function that multiplies vectors with its Jacobian.
 
     Args:
-        func: takes and returns nested tensors.
-        primals: its arguments.
-        has_aux: ``func`` returns a tuple of the tensors and anything else.
+        func: a function of nested tensors that returns nested tensors.
+        primals: the arguments of ``func``.
+        has_aux: ``func`` returns a tuple (output, aux). Default: False.
 
     Returns:
-        The value; and a function of weights, nested as the value, that gives a tuple of their
-        products with the Jacobians by each argument; with ``has_aux`` also what there is besides.
+        The value; a function of cotangents, nested like the value, that returns a tuple of their
+        products with the Jacobians by each argument; with ``has_aux``, also aux.
 
     Raises:
-        RuntimeError: if ``func`` returns anything but floating-point tensors, or the weights are
-            nested in another way.
+        RuntimeError: if ``func`` returns anything but floating-point tensors, or the cotangents
+            have another structure.
     """
     level = Level()
     outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, VJP)
@@ -447,10 +447,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
 
 class Linear:
-    """The linear map from small changes of a function's inputs to those of its outputs.
+    """The linear map from small changes of a function's inputs to changes of its outputs.
 
-    The gradient of the outputs is linear in its weights, so that the gradient of that by the
-    weights is the transposed of the transposed matrix.
+    A backward pass multiplies weights with the transposed Jacobian. This is linear in the weights,
+    so its gradient by the weights multiplies with the Jacobian itself.
     """
 
     def __init__(self, level: Level, outputs: Sequence[Tensor]) -> None:
@@ -461,7 +461,7 @@ class Linear:
         self._products = level.gradients(smooth, level.inputs, self._weights, True)
 
     def __call__(self, tangents: Sequence[Tensor]) -> list[Tensor]:
-        """The change of each output; those of integers do not change."""
+        """The change of each output; zeros for integer outputs."""
         recorded = self._level.recorded or (
             is_grad_enabled() and any(t.requires_grad for t in tangents)
         )
@@ -477,19 +477,19 @@ def jvp(
     """The value of ``func``, and the product of its Jacobian with a vector.
 
     Args:
-        func: takes and returns nested tensors.
-        primals: a tuple of its arguments.
-        tangents: the vector, nested as they are.
+        func: a function of nested tensors that returns nested tensors.
+        primals: a tuple of the arguments of ``func``.
+        tangents: the vector, nested like ``primals``.
         strict: must be False.
-        has_aux: ``func`` returns a tuple of the tensors and anything else.
+        has_aux: ``func`` returns a tuple (output, aux). Default: False.
 
     Returns:
-        The value and the product; with ``has_aux`` also what there is besides.
+        The value and the product; with ``has_aux``, also aux.
 
     Raises:
-        RuntimeError: if the arguments are no tuple, or the vector is nested in another way or of
-            another shape.
-        ValueError: for arguments that are no floating-point numbers.
+        RuntimeError: if ``primals`` is not a tuple, or ``tangents`` has another structure or shape.
+        ValueError: if an argument is not floating-point.
+        NotImplementedError: with ``strict``.
     """
     if strict:
         raise NotImplementedError(f"{JVP}: strict=True is not there; zeros tell the same")
@@ -513,29 +513,30 @@ def jvp(
     return (*results, level.left(aux)) if has_aux else results
 
 
-# Whole matrices of derivatives: row by row, column by column, and of second order.
+# Jacobians by rows, by columns, and of second order.
 
 
 def jacrev(
     func: Callable[..., Any], argnums: Numbers = 0, *, has_aux: bool = False,
     chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that gives the Jacobian of ``func``, computed by a backward pass for all rows.
+    """A function that returns the Jacobian of ``func``, from one backward pass for all rows.
 
     Args:
-        func: takes and returns nested tensors.
-        argnums: the position of the argument to differentiate by, or a tuple of positions.
-        has_aux: ``func`` returns a tuple of the tensors and anything else, which is handed on.
-        chunk_size: how many rows to compute at once. Default: all.
+        func: a function of nested tensors that returns nested tensors.
+        argnums: the position of the argument to differentiate by, or a tuple of positions. Default:
+            0.
+        has_aux: ``func`` returns a tuple (output, aux); aux is returned unchanged. Default: False.
+        chunk_size: the number of rows to compute at once. Default: all.
 
     Returns:
-        A function of the same arguments. In the place of each output of ``func`` it gives, nested
-        as the argument, the derivatives by each input, of the output's shape + the input's; with
-        ``has_aux`` in a tuple with what ``func`` returns besides.
+        A function of the same arguments. Its result is nested like the output of ``func``, and each
+        leaf is nested like the argument: derivatives of shape (*output, *input). With ``has_aux``,
+        a tuple (Jacobian, aux).
 
     Raises:
-        RuntimeError: for other results of ``func``, or arguments that there are not.
-        ValueError: for a chunk size below 1.
+        RuntimeError: if ``func`` returns another result, or ``argnums`` is out of range.
+        ValueError: if ``chunk_size`` is less than 1.
     """
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -563,19 +564,19 @@ def jacfwd(
     func: Callable[..., Any], argnums: Numbers = 0, has_aux: bool = False, *,
     randomness: str = "error",
 ) -> Callable[..., Any]:  # fmt: skip
-    """A function that gives the Jacobian of ``func``, computed forwards for all columns at once.
+    """A function that returns the Jacobian of ``func``, from one forward pass for all columns.
 
-    Where there are fewer inputs than outputs it is faster than `jacrev`.
+    It is faster than `jacrev` if there are fewer inputs than outputs.
 
     Args:
-        randomness: "error" for a function that draws no random numbers. Default. "same" draws them
-            once, for all columns; "different", for each column, is not there.
         func, argnums, has_aux: see `jacrev`.
+        randomness: "error" refuses random numbers in ``func``; "same" draws them once for all
+            columns. Default: "error".
 
     Raises:
-        RuntimeError: see `jacrev`; for random numbers where they are an error.
+        RuntimeError: see `jacrev`; if ``func`` draws random numbers with "error".
         NotImplementedError: for ``randomness="different"``.
-        ValueError: for arguments that are no floating-point numbers.
+        ValueError: if an argument is not floating-point.
     """
 
     if randomness == "different":
@@ -607,7 +608,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: Numbers = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of ``func``: ``jacfwd(jacrev(func))``.
+    """A function that returns the second derivatives of ``func``: ``jacfwd(jacrev(func))``.
 
     Args:
         func, argnums: see `jacrev`.
@@ -622,11 +623,11 @@ def apply_to_units(
     function: Callable[[Tensor], list[Tensor]], tensor: Tensor, dim: int, chunk_size: int | None,
     randomness: str,
 ) -> list[Tensor]:  # fmt: skip
-    """What a function gives for each tensor of this shape with one 1 and zeros, stacked.
+    """The stacked results of a function for each unit tensor: one element 1, the others 0.
 
     Args:
-        tensor: whose shape is meant.
-        dim: along which to stack.
+        tensor: a tensor of the same shape and dtype as the units.
+        dim: the new dimension of the results.
     """
     count = tensor.numel()
     if count <= 1:
@@ -639,7 +640,7 @@ def apply_to_units(
 
 
 def assemble_jacobians(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:
-    """The Jacobians as the caller gets them, from a list by outputs of lists by inputs."""
+    """The nested Jacobians for the caller, from a list by outputs of lists by inputs."""
     rows = [tree_unflatten(row, level.inner) for row in blocks]
     jacobian = level.left(tree_unflatten(rows, level.outer))
     return (jacobian, level.left(aux)) if has_aux else jacobian

@@ -1,4 +1,4 @@
-"""Nested containers of values, taken apart into leaves and put together again."""
+"""Trees: nested containers, flattened into leaves and rebuilt from them."""
 
 import textwrap
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from nanotorch._core.arguments import Named
 from nanotorch._core.dtypes import Size
 
-# A container gives what it holds and a context, which with new values makes another one.
+# A container is flattened into its values and a context; context and values rebuild a container.
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
-IsLeaf = Callable[[Any], bool] | None  # says of containers whether to leave them whole
+IsLeaf = Callable[[Any], bool] | None  # whether a container is a leaf
 DICTS = (dict, OrderedDict, defaultdict)
 
 
 class Node(NamedTuple):
-    """How a class of containers is taken apart and put together."""
+    """The functions that flatten and rebuild a class of containers."""
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
@@ -50,16 +50,17 @@ def register_pytree_node(
     cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, *,
     flatten_with_keys_fn: Flatten | None = None, **named: Any,
 ) -> None:  # fmt: skip
-    """Say how a class of containers is taken apart and put together.
+    """Register a class of containers with the functions that flatten and rebuild it.
 
     Args:
-        flatten_fn: gives what a container holds, and a context.
-        unflatten_fn: gives a container of values and a context.
-        flatten_with_keys_fn: as the first, each value in a pair with its key; for paths.
-        named: what PyTorch takes for its files, accepted for its sake.
+        cls: the class.
+        flatten_fn: a function of a container that returns its values and a context.
+        unflatten_fn: a function of values and a context that returns a container.
+        flatten_with_keys_fn: like ``flatten_fn``, with pairs of key and value; for paths.
+        named: further arguments, accepted for compatibility.
 
     Raises:
-        ValueError: for a class that is known already.
+        ValueError: if the class is registered already.
     """
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -67,12 +68,12 @@ def register_pytree_node(
 
 
 class TreeSpec(NamedTuple):
-    """How leaves are nested.
+    """The structure of a tree.
 
     Attributes:
         type: the container's type; None for a leaf.
-        context: what its values are put together with: of a dict the keys.
-        inner: the specs of what the container holds.
+        context: the context that rebuilds the container; for a dict, its keys.
+        inner: the specs of the container's values.
     """
 
     type: Any = None
@@ -81,32 +82,32 @@ class TreeSpec(NamedTuple):
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return 1 if self.type is None else sum(spec.num_leaves for spec in self.inner)
 
     @property
     def num_nodes(self) -> int:
-        """How many leaves and containers there are."""
+        """The number of leaves and containers."""
         return 1 + sum(spec.num_nodes for spec in self.inner)
 
     @property
     def num_children(self) -> int:
-        """How many values the container holds."""
+        """The number of values in the container."""
         return len(self.inner)
 
     def is_leaf(self) -> bool:
-        """Whether it is no container."""
+        """Whether the tree is a leaf, not a container."""
         return self.type is None
 
     def children(self) -> list["TreeSpec"]:
-        """The specs of what the container holds."""
+        """The specs of the container's values."""
         return list(self.inner)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of these leaves.
+        """A tree of this structure with these leaves.
 
         Raises:
-            ValueError: if there are more or fewer than it takes.
+            ValueError: if the number of leaves differs.
         """
         held = list(leaves)
         if len(held) != self.num_leaves:
@@ -122,10 +123,10 @@ class TreeSpec(NamedTuple):
         return NODES[self.type][1]([spec._built(leaves) for spec in self.inner], self.context)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What a tree that is nested as this one, at least, has in the place of each leaf.
+        """The part of ``tree`` at each leaf of this structure; the parts may be containers.
 
         Raises:
-            ValueError: if it is nested in another way.
+            ValueError: if ``tree`` has another structure.
         """
         if self.type is None:
             return [tree]
@@ -164,7 +165,7 @@ LEAF = TreeSpec()
 
 
 def kind_of(tree: Any) -> Any:
-    """The container that a value is, by its type among those known; None for a leaf."""
+    """The registered type of a container; None for a leaf."""
     kind = type(tree)
     if kind in NODES:
         return kind
@@ -175,10 +176,11 @@ def kind_of(tree: Any) -> Any:
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a tree, in order, and how they are nested.
+    """The leaves of a tree, in order, and its structure.
 
     Args:
-        is_leaf: says of containers whether to leave them whole.
+        tree: the tree.
+        is_leaf: a function of a container; whether it is a leaf. Default: None, never.
     """
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
@@ -194,10 +196,11 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Any) -> TreeSpec:
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of these leaves.
+    """A tree of the structure ``treespec`` with these leaves.
 
     Raises:
-        TypeError, ValueError: for another spec, or one of more or fewer leaves.
+        TypeError: if ``treespec`` is not a `TreeSpec`.
+        ValueError: if the number of leaves differs.
     """
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
@@ -213,34 +216,34 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> TreeSpec:
-    """How the leaves of a tree are nested."""
+    """The structure of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 class Star:
-    """What stands for a leaf when a spec is shown as a tree."""
+    """A leaf in the text of a spec."""
 
     def __repr__(self) -> str:
         return "*"
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """A spec as the text of a tree, with stars for its leaves."""
+    """The text of a spec: a tree with stars as leaves."""
     return repr(treespec.unflatten([Star()] * treespec.num_leaves))
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """The tree with ``func`` of each leaf, and of what stands in its place in the rest.
+    """A tree of the results of ``func`` for each leaf and the parts of ``rests`` at its place.
 
     Raises:
-        ValueError: for a tree among the rest that is nested in another way.
+        ValueError: if a tree in ``rests`` has another structure.
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *map(spec.flatten_up_to, rests)))
 
 
 def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf = None) -> Any:
-    """`tree_map` of the leaves of a type, of one of several, or of which a function is true."""
+    """`tree_map` of the leaves of type ``kind``, a type, a tuple of types or a predicate."""
     chosen = isinstance(kind, (type, tuple))
 
     def one(leaf: Any) -> Any:
@@ -250,28 +253,28 @@ def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsL
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None) -> Any:
-    """`tree_map` for what ``func`` does: gives the tree as it was."""
+    """Call ``func`` for each leaf, as `tree_map` does; returns the tree unchanged."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
 def tree_iter(tree: Any, is_leaf: IsLeaf = None) -> Iterator[Any]:
-    """The leaves of a tree, one after the other."""
+    """An iterator over the leaves of a tree, in order."""
     yield from tree_leaves(tree, is_leaf)
 
 
 def tree_is_leaf(tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether a value is no container."""
+    """Whether ``tree`` is a leaf, not a container."""
     return tree_structure(tree, is_leaf).is_leaf()
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether something is true of all leaves."""
+    """Whether ``pred`` is true for all leaves."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> bool:
-    """Whether something is true of one of the leaves."""
+    """Whether ``pred`` is true for any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
@@ -279,7 +282,7 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf = None) -> 
 
 
 def _key(kind: str, field: str, shown: str, get: Callable[[Any, Any], Any]) -> Any:
-    """A class of keys: their one field, how they are shown, and what they lead to in a tree."""
+    """A class of keys with one field, its text, and the function that looks a key up."""
     members = {
         "__slots__": (),
         "__str__": lambda key: shown.format(key[0]),
@@ -295,12 +298,12 @@ Path = tuple[Any, ...]
 
 
 def keystr(kp: Path) -> str:
-    """A path as Python writes it."""
+    """A path as Python code."""
     return "".join(map(str, kp))
 
 
 def key_get(obj: Any, kp: Path) -> Any:
-    """Where a path leads."""
+    """The value at a path in ``obj``."""
     for key in kp:
         obj = key.get(obj)
     return obj
@@ -313,10 +316,10 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], A
 
 
 def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path, Any]]:
-    """The leaves of a tree, in order, in pairs with their paths.
+    """Pairs of a path and a leaf, for all leaves in order.
 
     Raises:
-        ValueError: for a class that was registered without a function for it.
+        ValueError: if a class is registered without ``flatten_with_keys_fn``.
     """
     kind = None if is_leaf is not None and is_leaf(tree) else kind_of(tree)
     if kind is None:
@@ -343,23 +346,23 @@ def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path,
 def tree_flatten_with_path(
     tree: Any, is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[Path, Any]], TreeSpec]:
-    """`tree_leaves_with_path`, and how they are nested."""
+    """The results of `tree_leaves_with_path` and `tree_structure`."""
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(
     func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None
 ) -> Any:
-    """`tree_map` of a function whose first argument is the path."""
+    """`tree_map` with the path as the first argument of ``func``."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     others = map(spec.flatten_up_to, rests)
     return spec.unflatten(map(lambda pair, *rest: func(*pair, *rest), pairs, *others))
 
 
 def broadcast(tree: Any, spec: TreeSpec) -> list[Any] | None:
-    """A value for each leaf of ``spec``: a leaf of ``tree`` counts for all below it.
+    """A value for each leaf of ``spec``; a leaf of ``tree`` covers all leaves below its place.
 
-    None if ``tree`` is nested in another way.
+    None if ``tree`` has another structure.
     """
     own = tree_structure(tree)
     if own.type is None:
