@@ -1,4 +1,4 @@
-"""Probability distributions: samples, densities, and gradients through both."""
+"""Probability distributions: samples and densities, both differentiable."""
 
 from re import sub as _sub
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -21,7 +21,7 @@ _HOMES = {
     "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
     "Transform TransformedDistribution biject_to identity_transform transform_to",
 }
-# PyTorch has a file for each distribution.
+# PyTorch has a module for each distribution.
 for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistribution".split():
     _file = _sub(r"\B([A-Z])", r"_\1", _name).lower()
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {__name__: _name})

@@ -1,4 +1,4 @@
-"""What parameters and values of distributions may be."""
+"""Constraints: the sets of allowed parameters and values of distributions."""
 
 import math
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from nanotorch.names.lookup import on_demand
 class Constraint:
     """A set of numbers, of vectors or of matrices.
 
-    A subclass declares it by ``test``: whether values are in the set, by the values and the set's
-    bounds, whose names are those of its objects' attributes; and by these attributes of its own:
+    A subclass declares it by a function ``test`` of values and bounds, which checks whether the
+    values are in the set. The names of the bounds are those of the attributes. It also sets:
 
     Attributes:
-        is_discrete: whether it holds single numbers only, such as integers.
-        event_dim: how many dimensions of a tensor are one element of the set.
+        is_discrete: whether the set contains only separate numbers, such as integers.
+        event_dim: the number of tensor dimensions that form one element of the set.
     """
 
     is_discrete: Any = False
@@ -37,7 +37,7 @@ class Constraint:
         vars(self).update(self._bounds.bind(*given, **named).arguments)
 
     def check(self, value: Tensor) -> Tensor:
-        """For each element of a tensor, whether it is in the set."""
+        """A bool tensor: whether each element of ``value`` is in the set."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -46,17 +46,17 @@ class Constraint:
 
 
 def is_lower(value: Tensor) -> Tensor:
-    """Whether matrices have zeros above the diagonal."""
+    """Whether each matrix has zeros above the diagonal."""
     return (value.tril() == value).flatten(-2).all(-1)
 
 
 def is_integer(value: Tensor, low: Any, high: Any = math.inf) -> Tensor:
-    """Whether numbers are integers from a bound to another."""
+    """Whether each number is an integer in [``low``, ``high``]."""
     return value.remainder(1).eq(0) & (value >= low) & (value <= high)
 
 
 class Real(Constraint, test=lambda x: x.eq(x)):
-    """All numbers; nan is none."""
+    """All numbers except nan."""
 
 
 class Boolean(Constraint, test=lambda x: x.eq(0) | x.eq(1), is_discrete=True):
@@ -64,47 +64,47 @@ class Boolean(Constraint, test=lambda x: x.eq(0) | x.eq(1), is_discrete=True):
 
 
 class GreaterThan(Constraint, test=lambda x, lower_bound: x > lower_bound):
-    """Numbers above a bound."""
+    """Numbers greater than a bound."""
 
 
 class GreaterThanEq(Constraint, test=lambda x, lower_bound: x >= lower_bound):
-    """Numbers from a bound."""
+    """Numbers greater than or equal to a bound."""
 
 
 class LessThan(Constraint, test=lambda x, upper_bound: x < upper_bound):
-    """Numbers below a bound."""
+    """Numbers less than a bound."""
 
 
 class Interval(
     Constraint, test=lambda x, lower_bound, upper_bound: (x >= lower_bound) & (x <= upper_bound)
 ):
-    """Numbers from a bound to another."""
+    """Numbers between two bounds, inclusive."""
 
 
 class IntegerInterval(
     Constraint, is_discrete=True,
     test=lambda x, lower_bound, upper_bound: is_integer(x, lower_bound, upper_bound),
 ):  # fmt: skip
-    """Integers from a bound to another."""
+    """Integers between two bounds, inclusive."""
 
 
 class IntegerGreaterThan(
     Constraint, test=lambda x, lower_bound: is_integer(x, lower_bound), is_discrete=True
 ):
-    """Integers from a bound."""
+    """Integers greater than or equal to a bound."""
 
 
 class Multinomial(
     Constraint, is_discrete=True, event_dim=1, __repr__=lambda self: "Multinomial()",
     test=lambda x, upper_bound: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound),
 ):  # fmt: skip
-    """Vectors of counts with at most this sum."""
+    """Vectors of counts whose sum is at most a bound."""
 
 
 class Simplex(
     Constraint, test=lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), event_dim=1
 ):
-    """Vectors of numbers that are not negative, with the sum 1."""
+    """Vectors of non-negative numbers with sum 1."""
 
 
 class LowerTriangular(Constraint, test=is_lower, event_dim=2):
@@ -115,7 +115,7 @@ class LowerCholesky(
     Constraint, event_dim=2,
     test=lambda x: is_lower(x) & (x.diagonal(dim1=-2, dim2=-1) > 0).all(-1),
 ):  # fmt: skip
-    """Those with a positive diagonal."""
+    """Matrices with zeros above a positive diagonal."""
 
 
 class PositiveDefinite(
@@ -124,11 +124,11 @@ class PositiveDefinite(
         x.isclose(x.mT, atol=1e-6).flatten(-2).all(-1) & linalg.cholesky_ex(x).info.eq(0)
     ),
 ):  # fmt: skip
-    """Symmetric matrices with a factor of Cholesky."""
+    """Symmetric matrices with a Cholesky factor."""
 
 
 class IndependentConstraint(Constraint):
-    """A constraint whose last dimensions make up one element together."""
+    """A constraint whose last dimensions form one element together."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint
@@ -148,12 +148,12 @@ class IndependentConstraint(Constraint):
 
 
 def with_event_dims(constraint: Any, dims: int) -> Any:
-    """A constraint, of elements of so many dimensions more, if there are any."""
+    """The constraint with ``dims`` further dimensions per element; unchanged for 0."""
     return IndependentConstraint(constraint, dims) if dims > 0 else constraint
 
 
 class Dependent(Constraint):
-    """A set that depends on other parameters, with which nothing can be checked."""
+    """A set that depends on other parameters and cannot check values."""
 
     def check(self, value: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -163,11 +163,12 @@ class Dependent(Constraint):
 
 
 class dependent_property(property, Dependent):  # noqa: N801 - PyTorch's name
-    """A property whose values are constraints; a `Dependent` one as an attribute of the class.
+    """A property whose value is a constraint; as an attribute of the class, a `Dependent`.
 
     Args:
-        function: the property's.
-        is_discrete, event_dim: what its values have, for the class. Default: not known.
+        function: the getter of the property.
+        is_discrete, event_dim: the attributes of its values, for the class. Default: False and
+            None.
     """
 
     def __init__(
@@ -177,12 +178,12 @@ class dependent_property(property, Dependent):  # noqa: N801 - PyTorch's name
         self.is_discrete, self.event_dim = is_discrete, event_dim
 
     def __call__(self, function: Any) -> Any:
-        """The property, by a decorated function."""
+        """The property with a decorated function as its getter."""
         return type(self)(function, is_discrete=self.is_discrete, event_dim=self.event_dim)
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether nothing can be checked by a constraint."""
+    """Whether a constraint cannot check values."""
     return isinstance(constraint, Dependent)
 
 

@@ -1,4 +1,4 @@
-"""Probability distributions: what all have, what declarations of them become, divergences."""
+"""Bases of probability distributions: `Distribution`, `Family`, `Independent`; divergences."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -21,7 +21,7 @@ EMPTY = Size()
 
 
 class lazy_property(cached_property[Any]):  # noqa: N801 - PyTorch's name
-    """A property that is computed once, with its gradient even where the first use has none."""
+    """A property that is computed once, and with gradient even if the first use is in `no_grad`."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         with enable_grad():
@@ -29,7 +29,7 @@ class lazy_property(cached_property[Any]):  # noqa: N801 - PyTorch's name
 
 
 def as_tensors(values: Any) -> list[Tensor]:
-    """Numbers and tensors as tensors; numbers take the dtype of the first tensor."""
+    """Numbers and tensors as tensors; numbers get the dtype of the first tensor."""
     if not all(isinstance(v, (Tensor, bool, int, float)) for v in values):
         raise ValueError("Input arguments must all be numbers or tensors")
     kind = next((v.dtype for v in values if isinstance(v, Tensor)), dtypes.default.dtype)
@@ -37,27 +37,27 @@ def as_tensors(values: Any) -> list[Tensor]:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
+    """Numbers and tensors as tensors of one shape; numbers get the dtype of the first tensor."""
     return tuple(ops.broadcast_tensors(*as_tensors(values)))
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any = None) -> Tensor:
-    """Normal numbers, drawn one by one."""
+    """Standard normal numbers, in the random order of `normal` with tensors of parameters."""
     return ops.normal(ops.zeros(shape, dtype=dtype), ops.ones(shape, dtype=dtype))
 
 
 def formula(function: Any) -> Any:
-    """A property, by a formula."""
+    """A property with a formula as its getter."""
     return property(function)
 
 
 def by(function: Any) -> Any:
-    """A method of a `Family`, by a formula of the method's arguments and the parameters."""
+    """A method of a `Family`, from a formula of its arguments and the parameters."""
     return lambda self, *given: function(*given, *self._held())
 
 
 def sum_last_dims(value: Tensor, dims: int) -> Tensor:
-    """The sum over the last dimensions."""
+    """The sum over the last ``dims`` dimensions."""
     return value if not dims else value.reshape((*value.shape[: value.ndim - dims], -1)).sum(-1)
 
 
@@ -65,11 +65,11 @@ class Distribution:
     """A distribution for each element of a batch.
 
     Attributes:
-        arg_constraints: what each parameter may be.
-        support: what samples are.
-        has_rsample: whether gradients go through samples.
-        batch_shape: of the batch.
-        event_shape: of one sample.
+        arg_constraints: the constraint of each parameter, by name.
+        support: the constraint of samples.
+        has_rsample: whether samples are differentiable.
+        batch_shape: the shape of the batch.
+        event_shape: the shape of one sample.
     """
 
     arg_constraints: ClassVar[Mapping[str, Constraint]] = {}
@@ -100,10 +100,10 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether parameters and values are checked, which they are unless this is set.
+        """Set the default of ``validate_args``, which is initially True.
 
         Raises:
-            ValueError: for what is not a bool.
+            ValueError: if ``value`` is not a bool.
         """
         if value not in (True, False):
             raise ValueError
@@ -140,44 +140,44 @@ class Distribution:
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     def sample(self, sample_shape: Any = EMPTY) -> Tensor:
-        """Samples of shape ``sample_shape`` + the batch's + a sample's, without gradient."""
+        """Samples without gradient, of shape (*sample_shape, *batch_shape, *event_shape)."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = EMPTY) -> Tensor:
-        """Samples whose gradient goes on to the parameters.
+        """Samples with gradients to the parameters.
 
         Raises:
-            NotImplementedError: for distributions without.
+            NotImplementedError: unless the distribution has `has_rsample`.
         """
         if not self.has_rsample:
             raise NotImplementedError
         return self._draw(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, at a value.
+        """The logarithm of the density, or of the probability, at ``value``.
 
         Raises:
-            ValueError: for a value that no sample can have.
+            ValueError: if ``value`` is outside the support.
         """
         self._validate_sample(value)
         return self._log_prob(value)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of samples up to a value.
+        """The probability of samples up to ``value``.
 
         Raises:
-            ValueError: for a value that no sample can have.
+            ValueError: if ``value`` is outside the support.
         """
         self._validate_sample(value)
         return self._cdf(value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which samples have a probability."""
+        """The inverse of `cdf` at the probability ``value``."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The mean of the negative `log_prob` of samples."""
+        """The entropy: the mean of the negative `log_prob` of samples."""
         raise NotImplementedError
 
     _draw: Any = icdf
@@ -189,25 +189,25 @@ class Distribution:
         return ops.exp(self.entropy())
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values that samples can have, along a new first dimension."""
+        """All possible values of samples, along a new first dimension."""
         if not self.has_enumerate_support:
             raise NotImplementedError
         values: Tensor = self._values.view(-1, *[1] * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        """The distribution with a larger batch, whose parameters are views of these."""
+        """The distribution with a larger batch; its parameters are views of these."""
         raise NotImplementedError
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What becomes the result of `expand`."""
+        """The object that becomes the result of `expand`."""
         return copy(self) if _instance is None else _instance
 
     def _extended_shape(self, sample_shape: Any = EMPTY) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
-        """Refuse values that do not fit the distribution."""
+        """Refuse values of the wrong shape or outside the support."""
         if not self._validate_args:
             return
         if not isinstance(value, Tensor):
@@ -239,17 +239,17 @@ class Distribution:
 class Family(Distribution):
     """A distribution that is declared by its parameters and formulas.
 
-    A subclass says, as arguments of the class, what its parameters may be, in their order, and
-    which of them (``either``) stand for each other, so that just one is given. They are broadcast,
-    but for those of their dimensions that make up one element of what they may be. The formulas
-    are ``_draw``, ``_log_prob``, ``_cdf``, ``_values`` and ``_kl``: samples of a shape, the
-    logarithm of the density, the probability up to a value, all values that samples can have,
-    and the divergence from another of the same family.
+    The arguments of a subclass are the constraints of its parameters, in order, and the names of
+    alternative parameters (``either``), of which the user gives exactly one. Parameters are
+    broadcast, except the dimensions of one element of their constraint. The formulas are ``_draw``,
+    ``_log_prob``, ``_cdf``, ``_values`` and ``_kl``: samples of a shape, the logarithm of the
+    density, the probability up to a value, all possible values of samples, and the divergence from
+    another distribution of the family.
     """
 
     _declared: ClassVar[Mapping[str, Constraint]] = {}
     _either: ClassVar[list[str]] = []
-    _event_dim: ClassVar[int]  # of a sample
+    _event_dim: ClassVar[int]  # the number of dimensions of a sample
 
     if TYPE_CHECKING:
 
@@ -258,7 +258,7 @@ class Family(Distribution):
 
     def __init_subclass__(cls, either: str = "", **parameters: Constraint) -> None:
         super().__init_subclass__()
-        if not parameters:  # a kind of what is declared
+        if not parameters:  # a base of families, or a subclass of a declared one
             return
         cls._declared, cls._either = parameters, either.split()
         cls._event_dim, cls.has_rsample = cls.support.event_dim, not cls.support.is_discrete
@@ -273,7 +273,7 @@ class Family(Distribution):
             cls.__init__.__qualname__ = f"{cls.__name__}.__init__"
 
     def _begin(self, validate_args: bool | None = None, **given: Any) -> None:
-        """Start from parameters, of which those that are None are not given."""
+        """Initialize from parameters; None means not given."""
         held = {name: value for name, value in given.items() if value is not None}
         if self._either and sum(name in held for name in self._either) != 1:
             if len(self._either) > 2:
@@ -288,14 +288,14 @@ class Family(Distribution):
         super().__init__(batch, first.shape[first.ndim - self._event_dim :], validate_args)
 
     def _given(self, name: str, value: Tensor) -> Tensor:
-        """What is held of a parameter that is given."""
+        """The stored form of a given parameter, after a check of its dimensions."""
         if value.ndim < (least := self._declared[name].event_dim):
             size = ("one", "two")[least - 1]
             raise ValueError(f"`{name}` parameter must be at least {size}-dimensional.")
         return value
 
     def _spread(self, batch: Size, values: Mapping[str, Tensor]) -> None:
-        """Hold parameters, for a batch."""
+        """Store parameters, expanded to the shape of the batch."""
         for name, value in values.items():
             shape = (*batch, *value.shape[value.ndim - self._declared[name].event_dim :])
             setattr(self, name, value if value.shape == shape else value.expand(shape))
@@ -323,11 +323,11 @@ class Independent(Distribution):
 
     Args:
         base_distribution: the distribution.
-        reinterpreted_batch_ndims: how many dimensions.
-        validate_args: whether values are checked. Default: True.
+        reinterpreted_batch_ndims: the number of these dimensions.
+        validate_args: whether to check values. Default: True.
 
     Raises:
-        ValueError: if it has fewer.
+        ValueError: if the batch has fewer dimensions.
     """
 
     def __init__(
@@ -379,14 +379,14 @@ class Independent(Distribution):
 
 
 Formula = Callable[[Any, Any], Tensor]
-FORMULAS: dict[tuple[type, type], Formula] = {}  # divergences, by the types of both
+FORMULAS: dict[tuple[type, type], Formula] = {}  # divergences, by the types of p and q
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """Declare the decorated function as the divergence between two kinds of distributions.
+    """A decorator that registers a function as the divergence between two classes.
 
     Raises:
-        TypeError: if one of them is none.
+        TypeError: if a class is not a subclass of `Distribution`.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
@@ -403,7 +403,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The mean of log p(x) - log q(x) over samples x of ``p``, for each element of the batch.
 
     Raises:
-        NotImplementedError: if there is no formula for the two.
+        NotImplementedError: if there is no formula for the two classes.
     """
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:

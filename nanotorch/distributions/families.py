@@ -1,6 +1,6 @@
 """Distributions, each declared by its parameters and formulas.
 
-Samples of the distributions of Gamma, Dirichlet and Poisson are drawn as PyTorch draws them.
+The gamma, Dirichlet and Poisson samplers use PyTorch's algorithms.
 """
 
 import math
@@ -30,16 +30,16 @@ from nanotorch.ops.random import default_generator
 
 THIRD = float(np.float32(1) / np.float32(3))
 SQUEEZE = float(np.float32(0.0331))
-LARGE = 1000.0  # from where the cube root of a sample of Gamma is normal
+LARGE = 1000.0  # above this, the cube root of a gamma sample is approximately normal
 
 
 def uniform() -> float:
-    """A number in [0, 1), of 53 bits."""
+    """A random number in [0, 1) with 53 bits."""
     return float(default_generator.uniform64(1)[0])
 
 
 def one_gamma(alpha: float, kind: Any) -> float:
-    """A sample of the standard distribution, by the rejection method of Marsaglia and Tsang."""
+    """A sample of the gamma distribution with rate 1, by Marsaglia and Tsang's rejection."""
     alpha, scale = kind(alpha), 1.0
     if alpha < 1:
         if not alpha:
@@ -59,7 +59,7 @@ def one_gamma(alpha: float, kind: Any) -> float:
 
 
 def one_poisson(rate: float) -> int:
-    """A count: by products of uniform numbers for small rates, else by Hörmann's rejection."""
+    """A Poisson sample: by products of uniform numbers for rates below 10, else by Hörmann."""
     if rate < 10:
         count, product, end = 0, 1.0, math.exp(-rate)
         while rate:
@@ -85,7 +85,7 @@ def one_poisson(rate: float) -> int:
 
 
 def map_numbers(function: Callable[[float], float], values: Tensor) -> Tensor:
-    """What a function gives for each number, in order."""
+    """The results of a function for each number, in order, as a tensor of the same shape."""
     array = values._array
     return wrap(
         np.array([function(v) for v in array.ravel().tolist()], array.dtype).reshape(array.shape)
@@ -98,12 +98,12 @@ def psi(values: np.ndarray) -> Any:
 
 
 def series(log: Any, steps: Callable[[int], tuple[Any, Any]], first: Any) -> Any:
-    """The sum of terms, each times the derivative of the logarithm of itself.
+    """The sum of the derivatives of terms, each as a term times its logarithmic derivative.
 
     Args:
-        log: that derivative for the first term.
-        steps: from a term's number what leads to the next: a factor, and what is added to the
-            derivative.
+        log: the logarithmic derivative of the first term.
+        steps: a function of a term's number that returns the step to the next term: a factor of
+            the term, and a summand of the derivative.
         first: the first term.
     """
     term, total, k = first, first * log, 0
@@ -116,10 +116,10 @@ def series(log: Any, steps: Callable[[int], tuple[Any, Any]], first: Any) -> Any
 
 
 def dirichlet_derivative(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> Any:
-    """How a number of a sample of Dirichlet's distribution moves with ``alpha``, over ``1 - x``.
+    """The derivative of an entry x of a Dirichlet sample by its ``alpha``, over ``1 - x``.
 
-    Each number alone has a distribution of Beta, whose function is a hypergeometric series in x,
-    or, where that is large, one less such a series in 1 - x.
+    Each entry alone has a beta distribution. Its distribution function is a hypergeometric series
+    in x or, for large x, one minus such a series in 1 - x.
     """
     x, a, total = np.broadcast_arrays(*(v.astype(np.float64) for v in (x, alpha, total)))
     b = total - a
@@ -137,7 +137,7 @@ def dirichlet_derivative(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) ->
 
 
 class _Gamma(Function):
-    """Samples of the standard distribution of Gamma."""
+    """Samples of the gamma distribution with rate 1."""
 
     @staticmethod
     def forward(ctx: Any, alpha: Any) -> Any:
@@ -149,8 +149,8 @@ class _Gamma(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Move samples with ``alpha``: by -(dF / da) / f, with F the distribution function, as a
-        power series, and f the density.
+        """The derivative by ``alpha`` is -(dF / da) / f, with the distribution function F as a
+        power series and the density f.
         """
         alpha, out = (saved._array for saved in ctx.saved_tensors)
         a, x = np.broadcast_arrays(alpha.astype(np.float64), out.astype(np.float64))
@@ -170,7 +170,7 @@ class _Gamma(Function):
 
 
 class _Dirichlet(Function):
-    """Samples of Dirichlet's distribution."""
+    """Samples of the Dirichlet distribution."""
 
     @staticmethod
     def forward(ctx: Any, alpha: Any) -> Any:
@@ -190,7 +190,7 @@ class _Dirichlet(Function):
         return slope * (grads[0] - (out * grads[0]).sum(-1, True))
 
 
-# From the concentrations, of which those of Dirichlet's are along the last dimension.
+# Functions of the concentrations; those of a Dirichlet distribution are the last dimension.
 draw_gamma: Callable[[Tensor], Tensor] = _Gamma.apply
 draw_dirichlet: Callable[[Tensor], Tensor] = _Dirichlet.apply
 
@@ -207,10 +207,10 @@ class Normal(Family, loc=c.real, scale=c.positive):
     Args:
         loc: the mean.
         scale: the standard deviation.
-        validate_args: whether parameters and values are checked. Default: True.
+        validate_args: whether to check parameters and values. Default: True.
 
     Raises:
-        ValueError: for a scale that is not positive.
+        ValueError: if ``scale`` is not positive.
     """
 
     support = c.real
@@ -229,19 +229,19 @@ class Normal(Family, loc=c.real, scale=c.positive):
 
 
 class Uniform(Family, low=c.real, high=c.real):
-    """Equal density from ``low`` to ``high``, which itself is not drawn.
+    """Constant density in [low, high).
 
     Args:
         low, high: the bounds.
-        validate_args: whether parameters and values are checked. Default: True.
+        validate_args: whether to check parameters and values. Default: True.
 
     Raises:
-        ValueError: if a lower bound is not below the upper one.
+        ValueError: if ``low`` is not less than ``high``.
     """
 
     @property
     def arg_constraints(self) -> Mapping[str, Constraint]:  # type: ignore[override]
-        """Each bound is on its side of the other."""
+        """The constraints: ``low`` is less than ``high``."""
         return {"low": c.LessThan(self.high), "high": c.GreaterThan(self.low)}
 
     support = dependent_property(lambda self: c.Interval(self.low, self.high), event_dim=0)
@@ -262,11 +262,11 @@ class Uniform(Family, low=c.real, high=c.real):
 
 
 class Exponential(Family, rate=c.positive):
-    """Density rate · exp(-rate · x) of x ≥ 0.
+    """Density rate · exp(-rate · x) for x ≥ 0.
 
     Args:
         rate: the reciprocal of the mean.
-        validate_args: whether parameters and values are checked. Default: True.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     support = c.nonnegative
@@ -289,8 +289,8 @@ class Laplace(Family, loc=c.real, scale=c.positive):
 
     Args:
         loc: the mean.
-        scale: the mean distance from it.
-        validate_args: whether parameters and values are checked. Default: True.
+        scale: the mean distance from ``loc``.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     support = c.real
@@ -314,11 +314,11 @@ class Laplace(Family, loc=c.real, scale=c.positive):
 
 
 class Gamma(Family, concentration=c.positive, rate=c.positive):
-    """Density proportional to x^(concentration - 1) · exp(-rate · x) of x ≥ 0.
+    """Density proportional to x^(concentration - 1) · exp(-rate · x) for x ≥ 0.
 
     Args:
-        concentration, rate: as in the formula; their ratio is the mean.
-        validate_args: whether parameters and values are checked. Default: True.
+        concentration, rate: the numbers in the formula; the mean is concentration / rate.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     support = c.nonnegative
@@ -340,7 +340,7 @@ class Gamma(Family, concentration=c.positive, rate=c.positive):
 
 
 def log_beta(a: Tensor, b: Tensor) -> Tensor:
-    """The logarithm of the function B."""
+    """The logarithm of the beta function."""
     return a.lgamma() + b.lgamma() - (a + b).lgamma()
 
 
@@ -348,8 +348,8 @@ class Beta(Family, concentration1=c.positive, concentration0=c.positive):
     """Density proportional to x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) in [0, 1].
 
     Args:
-        concentration1, concentration0: as in the formula.
-        validate_args: whether parameters and values are checked. Default: True.
+        concentration1, concentration0: the numbers in the formula.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     support = c.unit_interval
@@ -359,7 +359,7 @@ class Beta(Family, concentration1=c.positive, concentration0=c.positive):
 
     @property
     def mode(self) -> Tensor:
-        """Between the ends if both concentrations are above 1, as PyTorch has it at the ends."""
+        """The mode; at 0 and 1, with PyTorch's choice."""
         a, b = self.concentration1, self.concentration0
         above, below = (a - 1).clamp(min=0), (b - 1).clamp(min=0)
         return (above / (above + below)).masked_fill((a < 1) & (b < 1), 1.0)
@@ -382,11 +382,11 @@ class Beta(Family, concentration1=c.positive, concentration0=c.positive):
 
 
 class Poisson(Family, rate=c.nonnegative):
-    """Counts with the probability rate^k · exp(-rate) / k!.
+    """Counts k with probability rate^k · exp(-rate) / k!.
 
     Args:
         rate: the mean.
-        validate_args: whether parameters and values are checked. Default: True.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     support = c.nonnegative_integer
@@ -398,9 +398,9 @@ class Poisson(Family, rate=c.nonnegative):
 
 
 class Weighted(Family):
-    """What has probabilities, or their logits in their place: of 1, or of each of several values.
+    """The base of families with probabilities or logits: of the value 1, or of several values.
 
-    Several values have them along the last dimension, up to a factor or a summand.
+    For several values they are the last dimension; given ones are then normalized.
     """
 
     total_count: Any = 1
@@ -417,38 +417,38 @@ class Weighted(Family):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities, or log(probs / (1 - probs))."""
+        """The logarithms of the probabilities; for a single one log(probs / (1 - probs))."""
         eps = finfo(self.probs.dtype).eps
-        probs = self.probs.clamp(min=eps, max=1 - eps)  # whose logarithms are finite
+        probs = self.probs.clamp(min=eps, max=1 - eps)  # keeps logarithms finite
         return probs.log() if self._several else probs.log() - (-probs).log1p()
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The probabilities, or that of 1."""
+        """The probabilities of all values, or the probability of 1."""
         return self.logits.softmax(-1) if self._several else self.logits.sigmoid()
 
     def _drawn(self, shape: Size) -> Tensor:
-        """Numbers of values, of several."""
+        """Random indices of values."""
         rows = self.probs.detach().reshape(-1, self._num_events)
         count = math.prod(shape[: len(shape) - len(self._batch_shape)])
         return ops.multinomial(rows, count, True).T.reshape(shape)
 
     def _uncertainty(self) -> Tensor:
-        """The entropy of one such number."""
+        """The entropy of one random index."""
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
 
 class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c.real):
-    """1 with a probability, else 0.
+    """The value 1 with probability ``probs``, else 0.
 
     Args:
-        probs: the probability.
-        logits: log(probs / (1 - probs)), in its place.
-        validate_args: whether parameters and values are checked. Default: True.
+        probs: the probability of 1.
+        logits: log(probs / (1 - probs)), instead of ``probs``.
+        validate_args: whether to check parameters and values. Default: True.
 
     Raises:
-        ValueError: if both or neither is given; for a probability outside [0, 1].
+        ValueError: unless exactly one is given; if a probability is outside [0, 1].
     """
 
     support = c.boolean
@@ -456,7 +456,7 @@ class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c
 
     @property
     def mode(self) -> Tensor:
-        """The more probable value; nan where both are as probable."""
+        """The more probable value; nan where both are equally probable."""
         most = (self.probs >= 0.5).to(self.probs.dtype)
         return most.masked_fill(self.probs.eq(0.5), math.nan)
 
@@ -478,20 +478,20 @@ class Bernoulli(Weighted, either="probs logits", probs=c.unit_interval, logits=c
 
 
 def finite_terms(terms: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    """Terms of a divergence, also where a probability is 0."""
+    """Terms of a divergence, with their limits where a probability is 0."""
     return terms.masked_fill(q.eq(0), math.inf).masked_fill(p.eq(0), 0.0)
 
 
 class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
-    """One of several numbers from 0 on, by probabilities along the last dimension.
+    """An index 0, 1, ... with the probabilities along the last dimension.
 
     Args:
-        probs: the probabilities, or multiples of them.
-        logits: their logarithms, up to a constant, in their place.
-        validate_args: whether parameters and values are checked. Default: True.
+        probs: the probabilities, up to a factor.
+        logits: their logarithms, up to a summand, instead of ``probs``.
+        validate_args: whether to check parameters and values. Default: True.
 
     Raises:
-        ValueError: if both or neither is given; for probabilities that are negative.
+        ValueError: unless exactly one is given; if a probability is negative.
     """
 
     support = dependent_property(
@@ -511,14 +511,14 @@ class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
 
 
 class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
-    """How often each number is drawn in several draws of a `Categorical`.
+    """The count of each index in several draws of a `Categorical`.
 
     Args:
-        total_count: how many draws. Default: 1.
-        probs, logits, validate_args: as `Categorical` has them.
+        total_count: the number of draws. Default: 1.
+        probs, logits, validate_args: see `Categorical`.
 
     Raises:
-        NotImplementedError: for a number of draws that differs within the batch.
+        NotImplementedError: if ``total_count`` is not an int.
     """
 
     def __init__(
@@ -544,7 +544,7 @@ class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
         return ways + ops.where(x == 0, 0.0, x * self.logits).sum(-1)
 
     def entropy(self) -> Tensor:
-        """By the mean logarithm of the factorial of each count, which is binomial."""
+        """The entropy, from the mean log-factorial of each count, which is binomial."""
         n, p = self.total_count, self.probs
         k = arange(n + 1, dtype=p.dtype).reshape(-1, *(1,) * p.ndim)
         logs = math.lgamma(n + 1) - (k + 1).lgamma() - (n - k + 1).lgamma()
@@ -561,17 +561,17 @@ class MultivariateNormal(
     precision_matrix=c.positive_definite, scale_tril=c.lower_cholesky,
     either="covariance_matrix precision_matrix scale_tril",
 ):  # fmt: skip
-    """Normal vectors with a mean and a covariance, which is given in one of three forms.
+    """Normal vectors with a mean and a covariance in one of three forms.
 
     Args:
-        loc: (..., K).
-        covariance_matrix: (..., K, K).
-        precision_matrix: its inverse.
-        scale_tril: its lower factor of Cholesky.
-        validate_args: whether parameters and values are checked. Default: True.
+        loc: the mean, (..., K).
+        covariance_matrix: the covariance, (..., K, K).
+        precision_matrix: the inverse of the covariance.
+        scale_tril: the lower Cholesky factor of the covariance.
+        validate_args: whether to check parameters and values. Default: True.
 
     Raises:
-        ValueError: if not exactly one form is given.
+        ValueError: unless exactly one form is given.
     """
 
     support = c.real_vector
@@ -588,7 +588,7 @@ class MultivariateNormal(
         self._unbroadcasted_scale_tril = factor
 
     def _wide(self, matrix: Tensor) -> Tensor:
-        """A matrix, for the whole batch."""
+        """A matrix, expanded to the whole batch."""
         return matrix.expand((*self._batch_shape, *self._event_shape, *self._event_shape))
 
     _factor = formula(lambda self: self._unbroadcasted_scale_tril)
@@ -626,11 +626,11 @@ class MultivariateNormal(
 
 
 def mahalanobis(factor: Tensor, apart: Tensor) -> Tensor:
-    """The squared length of vectors in units of the deviations that a factor stands for."""
+    """The squared Mahalanobis distance, from a Cholesky factor and differences from the mean."""
     column = apart.unsqueeze(-1)
     return linalg.solve_triangular(factor, column, upper=False).squeeze(-1).pow(2).sum(-1)
 
 
 def half_log_det(factor: Tensor) -> Tensor:
-    """The logarithm of the determinant of a triangular matrix."""
+    """The logarithm of the determinant of a triangular matrix: half that of the covariance."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)

@@ -1,4 +1,4 @@
-"""Functions with an inverse, which move distributions, and the distributions they have moved."""
+"""Transforms, functions that often have an inverse, and transformed distributions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,28 +27,28 @@ from nanotorch.nn.functional import pad, softplus
 
 
 class Transform:
-    """A function of tensors.
+    """The base of transforms, functions of tensors.
 
-    A subclass has ``_call``, ``_inverse`` and `log_abs_det_jacobian`, as methods or, where values
-    are all they need, as arguments of the class, which become its attributes; so may these:
+    A subclass defines ``_call``, ``_inverse`` and `log_abs_det_jacobian`, as methods or, if they
+    need only values, as arguments of the class. Arguments of the class become its attributes.
 
     Attributes:
-        domain, codomain: what its values are before and after.
+        domain, codomain: the constraints of arguments and of results.
         bijective: whether it has an inverse.
 
     Args:
-        cache_size: 1 if the last value and its result are kept, so that the way back from just
-            that result is exact and costs nothing. Default: 0.
+        cache_size: 1 keeps the last argument and result, so that the inverse of this result is
+            exact and free. Default: 0.
 
     Raises:
-        ValueError: for other sizes of a cache.
+        ValueError: for another ``cache_size``.
     """
 
     domain: Any = constraints.real
     codomain: Any = constraints.real
     bijective: Any = False
     _inv: "Transform | None" = None
-    _like: Any = formula(id)  # what is equal for two of a kind that are
+    _like: Any = formula(id)  # the value that `==` compares for transforms of one class
 
     def __init_subclass__(cls, **formulas: Any) -> None:
         super().__init_subclass__()
@@ -64,10 +64,10 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions of a tensor are one value.
+        """The number of tensor dimensions that form one value.
 
         Raises:
-            ValueError: if they are not as many before and after.
+            ValueError: if the numbers differ between domain and codomain.
         """
         dims: int = self.domain.event_dim
         if dims != self.codomain.event_dim:
@@ -76,23 +76,23 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """1 if it keeps the order of numbers, -1 if it turns that around."""
+        """1 if the function is increasing, -1 if it is decreasing."""
         raise NotImplementedError
 
     @property
     def inv(self) -> "Transform":
-        """The inverse, whose inverse is this."""
+        """The inverse; its inverse is this transform."""
         if self._inv is not None:
             return self._inv
         made = self._inverted()
-        made._inv = self  # one way only: a cycle would keep what is in the cache
+        made._inv = self  # one direction only: a cycle would keep the cache alive
         return made
 
     def _inverted(self) -> "Transform":
         return _InverseTransform()
 
     def with_cache(self, cache_size: int = 1) -> "Transform":
-        """The transform with a cache of that size."""
+        """The transform with a cache of size ``cache_size``."""
         if cache_size == self._cache_size:
             return self
         new = copy(self)
@@ -120,15 +120,15 @@ class Transform:
     _inverse: Any = _call
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """The logarithm of the size of the derivative at ``x``, where the function gives ``y``."""
+        """The logarithm of the absolute Jacobian determinant at ``x`` with result ``y``."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Size:
-        """The shape of the result for an argument of this shape."""
+        """The shape of the result for an argument of shape ``shape``."""
         return Size(shape)
 
     def inverse_shape(self, shape: Any) -> Size:
-        """The shape of the argument for a result of this shape."""
+        """The shape of the argument for a result of shape ``shape``."""
         return Size(shape)
 
     def __eq__(self, other: object) -> bool:
@@ -162,7 +162,7 @@ class _InverseTransform(Transform):
 
 
 def clip_to_unit(y: Tensor) -> Tensor:
-    """Numbers from 0 to 1, moved to where their inverse is finite."""
+    """Numbers in [0, 1], clamped so that their inverse is finite."""
     return y.clamp(min=finfo(y.dtype).tiny, max=1.0 - finfo(y.dtype).eps)
 
 
@@ -195,18 +195,18 @@ class TanhTransform(
     log_abs_det_jacobian=lambda x, y: 2.0 * (math.log(2.0) - x - softplus(-2.0 * x)),
     codomain=constraints.Interval(-1.0, 1.0), bijective=True, sign=1, _like=(),
 ):  # fmt: skip
-    """``tanh(x)``, with a slope that is exact for large numbers too."""
+    """``tanh(x)``, with a derivative that is exact for large numbers, too."""
 
 
 class SoftmaxTransform(
     Transform, _call=lambda x: x.softmax(-1), _inverse=ops.log, _like=(),
     domain=constraints.real_vector, codomain=constraints.simplex,
 ):  # fmt: skip
-    """Vectors to the simplex, from which the way back is known but for a summand."""
+    """``softmax(x)``, from vectors to the simplex; the inverse is known up to a summand."""
 
 
 def log_remainders(x: Tensor) -> Tensor:
-    """The logarithm of how many parts are left at each of several breaks."""
+    """The logarithms of the numbers of parts that remain at each break."""
     return ops.arange(x.shape[-1], 0, -1, dtype=x.dtype).log()
 
 
@@ -215,7 +215,7 @@ class StickBreakingTransform(
     log_abs_det_jacobian=lambda x, y: (y[..., :-1].log() - softplus(x - log_remainders(x))).sum(-1),
     domain=constraints.real_vector, codomain=constraints.simplex, bijective=True, _like=(),
 ):  # fmt: skip
-    """Vectors to the simplex of one number more: each number breaks off a share of the rest."""
+    """Vectors to the simplex with one more number: each number breaks off a part of the rest."""
 
     def _call(self, x: Tensor) -> Tensor:
         z = clip_to_unit(ops.sigmoid(x - log_remainders(x)))
@@ -238,8 +238,8 @@ class AffineTransform(Transform):
 
     Args:
         loc, scale: numbers or tensors.
-        event_dim: how many of the last dimensions are one value. Default: 0.
-        cache_size: as `Transform` has it.
+        event_dim: the number of last dimensions that form one value. Default: 0.
+        cache_size: see `Transform`.
     """
 
     bijective = True
@@ -253,7 +253,7 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """That of the scale."""
+        """The sign of the scale."""
         tensor = isinstance(self.scale, Tensor)
         return self.scale.sign() if tensor else (self.scale > 0) - (self.scale < 0)
 
@@ -275,11 +275,11 @@ class AffineTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other.
+    """Several transforms in order.
 
     Args:
         parts: the transforms.
-        cache_size: as `Transform` has it, of each.
+        cache_size: the cache size of each; see `Transform`.
     """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
@@ -321,12 +321,12 @@ class ComposeTransform(Transform):
 
 
 class IndependentTransform(Transform):
-    """A transform whose last dimensions make up one value together.
+    """A transform whose last dimensions form one value together.
 
     Args:
         base_transform: the transform.
-        reinterpreted_batch_ndims: how many dimensions.
-        cache_size: as `Transform` has it.
+        reinterpreted_batch_ndims: the number of these dimensions.
+        cache_size: see `Transform`.
     """
 
     def __init__(
@@ -353,8 +353,8 @@ class IndependentTransform(Transform):
 
 
 def reached(steps: Sequence[tuple[Constraint, Constraint]]) -> Any:
-    """What values are after steps from a constraint to another, with all dimensions that these need
-    together.
+    """The constraint after steps, each from one constraint to another, with the dimensions that all
+    steps together need.
     """
     if not steps:
         return constraints.real
@@ -365,17 +365,17 @@ def reached(steps: Sequence[tuple[Constraint, Constraint]]) -> Any:
 
 
 def points_along(parts: Sequence[Transform], x: Tensor) -> list[Tensor]:
-    """A value, and what it is after each of several transforms."""
+    """The list of a value and the results after each of several transforms."""
     return list(accumulate(parts, lambda value, part: part(value), initial=x))
 
 
 def log_derivative(parts: Sequence[Transform], points: Sequence[Tensor], dims: int) -> Any:
-    """The logarithm of the size of the derivative along a path.
+    """The logarithm of the absolute Jacobian determinant of several transforms.
 
     Args:
         parts: the transforms.
-        points: the value before, between and after them.
-        dims: how many dimensions are one value before them.
+        points: the values before, between and after the transforms.
+        dims: the number of dimensions that form one value before the transforms.
     """
     total = sum_last_dims(ops.zeros_like(points[0]), dims)
     for part, x, y in zip(parts, points, points[1:], strict=False):
@@ -388,15 +388,15 @@ identity_transform = ComposeTransform([])
 
 
 class TransformedDistribution(Distribution):
-    """What transforms make of samples of a distribution.
+    """The distribution of transformed samples of another distribution.
 
     Args:
-        base_distribution: the distribution.
-        transforms: one, or a list of them, of which the first is applied first.
-        validate_args: whether values are checked. Default: True.
+        base_distribution: the other distribution.
+        transforms: a transform, or a list of transforms in the order of application.
+        validate_args: whether to check values. Default: True.
 
     Raises:
-        ValueError: for what is no transform; for a distribution of too few dimensions.
+        ValueError: if one is not a transform, or the distribution has too few dimensions.
     """
 
     def __init__(
@@ -429,7 +429,7 @@ class TransformedDistribution(Distribution):
 
     @dependent_property
     def support(self) -> Any:
-        """What the last transform gives."""
+        """The codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
         found = self.transforms[-1].codomain
@@ -460,7 +460,7 @@ class TransformedDistribution(Distribution):
         return kl_divergence(self.base_dist, q.base_dist)
 
     def _ordered(self, value: Tensor) -> Tensor:
-        """A probability, or the rest of one if the transforms turn the order around."""
+        """The probability ``value``, or 1 minus it if the transforms are decreasing."""
         sign = self._whole.sign
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
@@ -469,8 +469,8 @@ class LogNormal(TransformedDistribution):
     """Numbers whose logarithm is normal.
 
     Args:
-        loc, scale: mean and standard deviation of the logarithm.
-        validate_args: whether parameters and values are checked. Default: True.
+        loc, scale: the mean and the standard deviation of the logarithm.
+        validate_args: whether to check parameters and values. Default: True.
     """
 
     arg_constraints = Normal.arg_constraints
@@ -489,24 +489,24 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
-# From all numbers to what fulfils a constraint: with an inverse, or as simply as can be.
+# Transforms from all numbers to a constraint: with an inverse, or as simple as possible.
 
 
 class ConstraintRegistry:
-    """What makes a transform for a constraint, by its type."""
+    """The functions that create a transform for a constraint, by its class."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Say what makes the transform for a kind of constraints; also a decorator.
+        """Register a function that creates the transform for a class of constraints.
 
         Args:
-            constraint: the kind, or one of it.
-            factory: a function of the constraint.
+            constraint: the class, or a constraint of this class.
+            factory: a function of the constraint. Default: None, which returns a decorator.
 
         Raises:
-            TypeError: for what is no constraint.
+            TypeError: if ``constraint`` is neither a constraint nor a class of constraints.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)
@@ -523,7 +523,7 @@ class ConstraintRegistry:
 
 
 def interval_transform(constraint: Any) -> Transform:
-    """From all numbers into an interval."""
+    """The transform from all numbers to an interval."""
     low, high = constraint.lower_bound, constraint.upper_bound
     if not isinstance(low, Tensor) and not isinstance(high, Tensor) and (low, high) == (0, 1):
         return SigmoidTransform()
@@ -531,12 +531,12 @@ def interval_transform(constraint: Any) -> Transform:
 
 
 def half_line_transform(bound: Any, side: int) -> Transform:
-    """From all numbers to those on a side of a bound."""
+    """The transform from all numbers to those above (``side`` 1) or below (-1) a bound."""
     return ComposeTransform([ExpTransform(), AffineTransform(bound, side)])
 
 
 def registry(to_simplex: type[Transform]) -> ConstraintRegistry:
-    """One that has what leads to the usual constraints."""
+    """A registry with the transforms of the usual constraints."""
     made = ConstraintRegistry()
     made._registry = {
         constraints.Real: lambda c: identity_transform,
