@@ -356,8 +356,7 @@ def grad_and_value(
 
     Args:
         func: a function of nested tensors that returns a 0-d tensor.
-        argnums: the position of the argument to differentiate by, or a tuple of positions. Default:
-            0.
+        argnums: the position of the argument to differentiate by (default: 0), or a tuple.
         has_aux: ``func`` returns a tuple (output, aux); aux is returned unchanged. Default: False.
 
     Returns:
@@ -524,8 +523,7 @@ def jacrev(
 
     Args:
         func: a function of nested tensors that returns nested tensors.
-        argnums: the position of the argument to differentiate by, or a tuple of positions. Default:
-            0.
+        argnums: the position of the argument to differentiate by (default: 0), or a tuple.
         has_aux: ``func`` returns a tuple (output, aux); aux is returned unchanged. Default: False.
         chunk_size: the number of rows to compute at once. Default: all.
 

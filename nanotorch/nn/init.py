@@ -188,8 +188,7 @@ def kaiming_uniform_(
 
     Args:
         a: the negative slope of "leaky_relu". Default: 0.
-        mode: "fan_in" keeps the variance of activations, "fan_out" that of gradients. Default:
-            "fan_in".
+        mode: "fan_in" (default) keeps the variance of activations, "fan_out" that of gradients.
         nonlinearity: see `calculate_gain`. Default: "leaky_relu".
         generator: the random generator. Default: the default generator.
 

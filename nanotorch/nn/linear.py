@@ -216,8 +216,7 @@ class Embedding(_Table):
         num_embeddings: the number K of vectors.
         embedding_dim: the size D of each vector.
         padding_idx: a row, initially zeros, without gradient; may be negative. Default: None.
-        max_norm: each use of a row with a greater norm first scales the row down to this norm, in
-            place. Default: None.
+        max_norm: scale used rows with a greater norm down to it, in place. Default: None.
         norm_type: the order of this norm. Default: 2.
         scale_grad_by_freq: divide a row's gradient by its count in the input. Default: False.
         sparse: must be False.

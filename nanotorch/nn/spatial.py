@@ -585,8 +585,7 @@ class Upsample(Layer, function=F.interpolate):
         scale_factor: the size of the result relative to the input, instead of ``size``.
         mode: "nearest", "linear" (one dimension), "bilinear", "bicubic" (two) or "trilinear"
             (three). Default: "nearest".
-        align_corners: align the centers of the outermost elements, not their outer edges. Default:
-            False.
+        align_corners: align the centers, not the edges, of the outermost elements. Default: False.
         recompute_scale_factor: compute the scale from the rounded sizes. Default: False.
 
     Shape:

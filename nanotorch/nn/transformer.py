@@ -371,7 +371,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         dropout: the probability of zero for attention weights, hidden elements and the outputs of
             both blocks. Default: 0.1.
         activation: the network's activation: "relu", "gelu" or a function. Default: "relu".
-        layer_norm_eps: the eps of the norms. Default: 1e-5.
+        layer_norm_eps: eps of the norms. Default: 1e-5.
         batch_first: input and output are (N, T, E) instead of (T, N, E). Default: False.
         norm_first: normalize before both blocks, not after them. Default: False.
         bias: whether to have biases. Default: True.

@@ -568,8 +568,7 @@ class CosineAnnealingWarmRestarts(Formula):
 class ReduceLROnPlateau(LRScheduler):
     """Reduces the rates when a metric stops improving.
 
-    After ``patience`` steps without a new best value, the next such step multiplies the rates by
-    ``factor``.
+    After ``patience`` steps without a new best value, the next such step reduces the rates.
 
     Args:
         optimizer: the optimizer.
@@ -577,8 +576,7 @@ class ReduceLROnPlateau(LRScheduler):
         factor: the factor of a reduction, less than 1. Default: 0.1.
         patience: the number of bad steps without reduction. Default: 10.
         threshold: the least improvement that counts. Default: 1e-4.
-        threshold_mode: "rel" if ``threshold`` is relative to the best value, or "abs". Default:
-            "rel".
+        threshold_mode: "rel", relative to the best value, or "abs". Default: "rel".
         cooldown: the number of steps after a reduction that do not count as bad. Default: 0.
         min_lr: the least rate, or a list of one per group. Default: 0.
         eps: the least difference between old and new rate. Default: 1e-8.
@@ -719,8 +717,7 @@ class CyclicLR(_Cyclic):
             height ``gamma ** steps``. Default: "triangular".
         gamma: the base for "exp_range". Default: 1.
         scale_fn: a function that returns the height, instead of ``mode``.
-        scale_mode: the argument of ``scale_fn``, "cycle" (from 1) or "iterations". Default:
-            "cycle".
+        scale_mode: the argument of ``scale_fn``: "cycle", from 1 (default), or "iterations".
         cycle_momentum: move the momentum opposite to the rates. Default: True.
         base_momentum, max_momentum: the bounds of the momentum. Default: 0.8 and 0.9.
 
@@ -804,8 +801,7 @@ class OneCycleLR(_Cyclic):
         base_momentum, max_momentum: the bounds of the momentum. Default: 0.85 and 0.95.
         div_factor: the initial rate is ``max_lr / div_factor``. Default: 25.
         final_div_factor: the final rate is the initial one over ``final_div_factor``. Default: 1e4.
-        three_phase: fall to the initial rate as fast as the rise, then to the final one. Default:
-            False.
+        three_phase: fall to the initial rate as fast as the rise, then further. Default: False.
 
     Raises:
         ValueError: if an argument is out of range, if the optimizer has no momentum to cycle, and
@@ -927,8 +923,8 @@ class SequentialLR(_Combined):
         milestones: the first epochs of the second, the third and further schedulers.
 
     Raises:
-        ValueError: if there are no schedulers, or one of another optimizer, or unless there is one
-            milestone less than schedulers.
+        ValueError: if there are no schedulers, one of another optimizer, or the wrong number of
+            milestones.
         TypeError: if one is not a scheduler.
     """
 

@@ -244,8 +244,7 @@ class SGD(Rule):
         params, lr, weight_decay and other options: see `Optimizer`.
         momentum: the weight of the old buffer b, at least 0. Default: 0.
         dampening: the part of the gradient that b leaves out. Default: 0.
-        nesterov: step along the gradient plus momentum; needs momentum and no dampening. Default:
-            False.
+        nesterov: step along the gradient plus momentum; needs momentum, no dampening.
 
     Reference:
         Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in

@@ -549,8 +549,7 @@ def embedding(
 
     Args:
         padding_idx: a row without gradient; may be negative. Default: None.
-        max_norm: scale rows at ``input`` with a greater norm down to this norm, in place. Default:
-            None.
+        max_norm: scale used rows with a greater norm down to it, in place. Default: None.
         norm_type: the order of this norm. Default: 2.
         scale_grad_by_freq: divide a row's gradient by its count in ``input``. Default: False.
         sparse: must be False.

@@ -234,8 +234,7 @@ def binary_cross_entropy(
     Args:
         input: probabilities in [0, 1].
         target: probabilities, of the same shape and dtype.
-        weight: the weight of each element; broadcasts. "mean" still divides by the number of
-            elements.
+        weight: the weight of each element; broadcasts. "mean" still divides by their number.
 
     Raises:
         ValueError: if the shapes differ.
@@ -267,8 +266,7 @@ def binary_cross_entropy_with_logits(
     Args:
         input: logits.
         target: probabilities, of the same shape.
-        weight: the weight of each element; broadcasts. "mean" still divides by the number of
-            elements.
+        weight: the weight of each element; broadcasts. "mean" still divides by their number.
         pos_weight: the weight of the positive class in each element; broadcasts; usually (C,).
 
     Raises:
@@ -661,8 +659,7 @@ def triplet_margin_loss(
         margin: the least difference of distances without loss, positive. Default: 1.
         p: the order of the norm in the distance d. Default: 2.
         eps: keeps distances away from 0. Default: 1e-6.
-        swap: replace d(anchor, negative) by d(positive, negative) where that is less. Default:
-            False.
+        swap: use d(positive, negative) where less than d(anchor, negative). Default: False.
 
     Shape:
         All (N, D) or (D,).

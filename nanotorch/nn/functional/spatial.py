@@ -359,8 +359,7 @@ def interpolate(
         scale_factor: the size of the result relative to the input, instead of ``size``.
         mode: "nearest", "nearest-exact", "area" (means of parts); "linear" for one dimension,
             "bilinear" and "bicubic" for two, "trilinear" for three. Default: "nearest".
-        align_corners: align the centers of the outermost elements, not their outer edges. Default:
-            False.
+        align_corners: align the centers, not the edges, of the outermost elements. Default: False.
         recompute_scale_factor: compute the scale from the rounded sizes. Default: False.
         antialias: for "bilinear" and "bicubic", average over all elements that an element of a
             smaller result covers. Default: False.
