@@ -237,7 +237,7 @@ class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d):
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d):
-    """A transposed convolution: a convolution's gradient of its input, plus a bias.
+    """A transposed convolution: the gradient of a convolution by its input, plus a bias.
 
     Args:
         in_channels: the number C of channels of the input, the outputs of the convolution.

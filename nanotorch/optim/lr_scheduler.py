@@ -763,7 +763,7 @@ class CyclicLR(_Cyclic):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height, in [0, 1] by default, of cycle ``x`` or after ``x`` steps."""
+        """The height of cycle ``x``, or after ``x`` steps."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
