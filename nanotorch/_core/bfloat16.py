@@ -175,6 +175,9 @@ def from_bits(bits: np.ndarray) -> Bfloat16Array:
     return bfloat16((bits.astype(np.uint32) << np.uint32(16)).view(SINGLE))
 
 
+of_bits = from_bits  # what pickles of before name
+
+
 def reinterpret(array: np.ndarray, kind: np.dtype) -> np.ndarray:
     """Reinterpret the bytes of bfloat16 as another dtype, or the other way round.
 

@@ -28,6 +28,11 @@ for _name in (
     _module, _names = f"{__name__}.{_name.lower()}", "Adam AdamW" if _name == "Adam" else _name
     globals()[_name.lower()] = _stand_in(_module, {f"{__name__}.rules": _names})
 
+# What pickles of schedulers name by the modules where these were before.
+_names = " ".join(_name for _name in vars(lr_scheduler) if _name[:2] != "__")
+for _name in ("cycles", "scheduler"):
+    _stand_in(f"{lr_scheduler.__name__}.{_name}", {lr_scheduler.__name__: _names})
+
 _on_demand("nanotorch.optim.optimizer")
 if not _TYPE_CHECKING:  # type checkers see the names above only
     __getattr__, __dir__ = _on_demand("nanotorch.optim")

@@ -95,9 +95,9 @@ def definition_at(name: str) -> Any:
     for part in inner:  # of classes alone: a property of an instance is code
         found = getattr(found, part, None) if isinstance(found, type) else None
     # A name that the module merely imports does not count, unless it is a stand-in for a removed
-    # module's or one that PyTorch has there.
-    defined = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
-    if defined == name or module in STAND_INS:
+    # module's or one that PyTorch has there. A second name does: `torch.ger` is `outer`.
+    named = hasattr(found, "__qualname__")
+    if (named and found.__module__ == module) or module in STAND_INS:
         return found
     from nanotorch.names.scope import HOMES  # few files need it
 

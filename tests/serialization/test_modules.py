@@ -11,6 +11,7 @@ from safetensors.numpy import load as load_arrays
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch._core.bfloat16 import from_bits
 from nanotorch.nn import functional as F
 from nanotorch.serialization import add_safe_globals, clear_safe_globals, safe_globals
 from tests.serialization.test_files import written
@@ -179,6 +180,26 @@ def test_a_file_of_before_names_a_module_that_is_gone() -> None:
     again = loaded(forged(header, data))
     assert type(again) is nn.SyncBatchNorm
     assert again.attend is F.scaled_dot_product_attention
+
+
+def test_a_file_of_before_names_a_function_that_has_another_name() -> None:
+    model = nn.Identity()
+    model.product = torch.outer
+    header, data = parts(written(model))
+    text = header["__metadata__"]["nanotorch"]
+    assert "nanotorch:outer" in text
+    describe(header, text.replace("nanotorch:outer", "nanotorch:ger"))
+    assert loaded(forged(header, data), weights_only=False).product is torch.outer
+
+
+def test_pickles_of_before_name_what_has_moved() -> None:
+    home = "nanotorch.optim.lr_scheduler"
+    for module, name, now in (
+        (f"{home}.scheduler", "StepLR", torch.optim.lr_scheduler.StepLR),
+        (f"{home}.cycles", "OneCycleLR", torch.optim.lr_scheduler.OneCycleLR),
+        ("nanotorch._core.bfloat16", "of_bits", from_bits),
+    ):
+        assert pickle.loads(f"c{module}\n{name}\n.".encode()) is now
 
 
 @pytest.mark.parametrize(
