@@ -495,6 +495,8 @@ def resume_fit(
     if values["status"] == FINISHED and not changed and chosen is None:
         if verbose:
             print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
-        return finished_result(directory, values, lambda: experiment)
+        result = finished_result(directory, values, lambda: experiment)
+        _ = result.task  # the caller's own model gets the trained weights
+        return result
     run = Run(loaded, experiment, directory, Record(directory, values), PROGRAM, verbose)
     return continue_run(run, chosen, changed, ())

@@ -145,6 +145,9 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
+        if status == FINISHED:
+            longer = f"train.py --resume {directory} train.epochs=N"
+            raise CheckpointError(path, f"is missing; a longer run writes it: {longer}") from None
         message = f"was {status} before there were weights"
         again = f"train.py --resume {directory} resumes it"
         raise CheckpointError(directory, f"{message}; {again}") from None

@@ -183,8 +183,11 @@ def test_a_resumed_fit_is_one_that_was_never_interrupted(form: str, step: int, c
 
 def test_a_finished_fit_is_not_trained_again(capsys: pytest.CaptureFixture[str]) -> None:
     first = fitted(directory="runs", resume=True)
-    again = fitted(directory="runs", resume=True, verbose=True)
+    model = network()
+    again = fitted(model=model, directory="runs", resume=True, verbose=True)
     assert "nothing is left to do" in capsys.readouterr().out
+    assert all(map(torch.equal, model.parameters(), first.model.parameters()))
+    assert not model.training
     assert again.directory == first.directory
     assert same(again, first)
     assert (again.results, again.history) == (first.results, first.history)
