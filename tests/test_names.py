@@ -273,3 +273,12 @@ def test_checkers_of_types_know_what_is_imported_later(package: ModuleType) -> N
     assert typed_names(package) <= {*later, *vars(package)}
     modules = {n for n in later if isinstance(getattr(package, n), ModuleType)}
     assert later - modules <= typed_names(package)
+
+
+def test_an_import_of_all_schedules_brings_no_other_names() -> None:
+    brought: dict[str, object] = {}
+    exec("from nanotorch.optim.lr_scheduler import *", brought)
+    del brought["__builtins__"]
+    assert len(brought) == 16
+    base = torch.optim.lr_scheduler.LRScheduler
+    assert all(isinstance(kind, type) and issubclass(kind, base) for kind in brought.values())

@@ -12,8 +12,12 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.optim.optimizer import Group, Optimizer, watch_steps
 
-# `LRScheduler`, the base class: steps, initial rates and state.
-#
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
+    "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
+
 # A learning rate is a number or a tensor; a tensor is changed in place, so that the optimizer keeps
 # the user's tensor.
 
@@ -27,18 +31,16 @@ OVERRIDDEN = (
     f"`lr_scheduler.step()`. See more details at {ORDER}"
 )
 TOO_EARLY = (
-    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
-    "In PyTorch 1.1.0 and later, you should call them in the opposite order: "
-    "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
-    "will result in PyTorch skipping the first value of the learning rate schedule. "
-    f"See more details at {ORDER}"
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, "
+    "you should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
+    "Failure to do this will result in PyTorch skipping the first value of the learning rate "
+    f"schedule. See more details at {ORDER}"
 )
 EPOCH = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being "
-    "deprecated where possible. Please use `scheduler.step()` to step the "
-    "scheduler. During the deprecation, if epoch is different from None, the "
-    "closed form is used instead of the new chainable form, where available. "
-    "Please open an issue if you are unable to replicate your use case: "
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+    "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "
+    "epoch is different from None, the closed form is used instead of the new chainable form, "
+    "where available. Please open an issue if you are unable to replicate your use case: "
     "https://github.com/pytorch/pytorch/issues/new/choose."
 )
 
@@ -119,8 +121,7 @@ class LRScheduler:
             epoch: deprecated; move to this epoch, by the closed form if there is one.
 
         Warns:
-            UserWarning: if the optimizer has not stepped since the creation of the scheduler, or if
-                ``epoch`` is given.
+            UserWarning: for an ``epoch``, or if the optimizer has not stepped since the creation.
         """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -923,8 +924,7 @@ class SequentialLR(_Combined):
         milestones: the first epochs of the second, the third and further schedulers.
 
     Raises:
-        ValueError: if there are no schedulers, one of another optimizer, or the wrong number of
-            milestones.
+        ValueError: for no schedulers, one of another optimizer, or a wrong number of milestones.
         TypeError: if one is not a scheduler.
     """
 
