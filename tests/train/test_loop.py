@@ -290,6 +290,17 @@ def test_steps_are_recorded_every_few_and_at_the_end() -> None:
     ]
 
 
+def test_a_pause_records_no_step_that_a_whole_run_does_not() -> None:
+    class Pausing(Callback):
+        def on_step(self, loop: Loop) -> None:
+            if loop.step == 3:
+                loop.pause("interrupted")
+
+    kept = Kept()
+    Loop(Losses((1.0, 1)), 5, [Pausing(), RecordSteps(kept.write, 2)]).run()
+    assert [step for step, _, _ in kept.records] == [2]
+
+
 def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
     kept = Kept()
     measure = {"validation/loss": 7.0}
