@@ -15,7 +15,7 @@ FILES, SLACK = 163, 100
 CODE = {  # lines of code by folder
     "_core/": 6190, "amp/": 160, "autograd/": 2460, "compile/": 3680, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1110, "func/": 700, "learn/": 230, "names/": 670,
-    "nn/": 5500, "ops/": 10260, "optim/": 1980, "program/": 160, "serialization/": 700,
+    "nn/": 5500, "ops/": 10260, "optim/": 1990, "program/": 160, "serialization/": 700,
     "train/": 8320, "utils/": 2300, "*.py": 1040,
 }  # fmt: skip
 
