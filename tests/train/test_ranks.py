@@ -86,7 +86,9 @@ def done(count: int, *words: str, program: str = "train") -> tuple[int, str, str
 
 def trained(count: int, name: str, config: str, *words: str) -> Path:
     """Train; return the run's directory."""
-    code, out, error = done(count, "--config", config, f"log.name={name}", *QUIET, *words)
+    keys = [word.partition("=")[0] for word in words]
+    quiet = [word for word in QUIET if word.partition("=")[0] not in keys]
+    code, out, error = done(count, "--config", config, f"log.name={name}", *quiet, *words)
     assert code == 0, out + error
     return newest()
 
