@@ -188,6 +188,19 @@ def rename(function: Any, name: str) -> Any:
     return function
 
 
+def copy_function(function: Any, qualname: str, name: str = "") -> Any:
+    """A copy of a function under another qualified name, and another name if one is given."""
+    code = function.__code__.replace(co_qualname=qualname)
+    copy = FunctionType(
+        code.replace(co_name=name) if name else code, function.__globals__,
+        name or function.__name__, function.__defaults__, function.__closure__,
+    )  # fmt: skip
+    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+    copy.__annotations__, copy.__module__ = function.__annotations__, function.__module__
+    copy.__qualname__ = qualname
+    return copy
+
+
 # Further names that PyTorch knows arguments by: NumPy's, and those in other forms of a function.
 OTHER_NAMES = {
     "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
@@ -320,15 +333,7 @@ METHOD = "Tensor."
 
 def as_method(function: Any) -> Any:
     """A copy of a function whose frames show that it runs as a method of `Tensor`."""
-    code = function.__code__
-    copy = FunctionType(
-        code.replace(co_qualname=METHOD + code.co_name),
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
+    copy = copy_function(function, METHOD + function.__code__.co_name)
     functools.update_wrapper(copy, function)
     copy.__qualname__, copy.__module__ = METHOD + function.__name__, "nanotorch._core.tensor"
     return copy

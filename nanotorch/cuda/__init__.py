@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 from typing import NoReturn as _NoReturn
 
+from nanotorch._core.arguments import copy_function as _copy_function
 from nanotorch._core.dtypes import absent as _absent
 from nanotorch.names.lookup import on_demand as _on_demand
 
@@ -51,5 +52,4 @@ manual_seed_all = manual_seed
 set_device = synchronize = get_device_name = current_device
 for _name, _other in list(globals().items()):  # aliases become functions of their own names
     if isinstance(_other, _FunctionType) and _other.__name__ != _name and _name[0] != "_":
-        _code = _other.__code__.replace(co_name=_name, co_qualname=_name)
-        globals()[_name] = _FunctionType(_code, globals(), None, _other.__defaults__)
+        globals()[_name] = _copy_function(_other, _name, _name)

@@ -5,9 +5,9 @@ import linecache
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
+from nanotorch._core.arguments import copy_function
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
 from nanotorch.ops.arguments import check_input
@@ -182,19 +182,7 @@ class OwnNames:
             return
         for name in cls._own_names:
             if name not in vars(cls):
-                setattr(cls, name, renamed_copy(getattr(cls, name), f"{cls.__name__}.{name}"))
-
-
-def renamed_copy(function: Any, name: str) -> Any:
-    """A copy of a function under another qualified name."""
-    code = function.__code__.replace(co_qualname=name)
-    copy = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
-    copy.__annotations__, copy.__module__ = function.__annotations__, function.__module__
-    copy.__qualname__ = name
-    return copy
+                setattr(cls, name, copy_function(getattr(cls, name), f"{cls.__name__}.{name}"))
 
 
 # Sizes by dimension, from one number or several: `_pair(3)` is `(3, 3)`.

@@ -638,13 +638,13 @@ def signbit(input: Array) -> Array:
 # Functions
 
 
-def logit_slope(g: Any, input: Any, eps: float | None) -> Any:
+def logit_formula(g: Any, input: Any, eps: float | None) -> Any:
     """The gradient of `logit`; beyond the limits 0 with ``eps``, nan without."""
     low, high, beyond = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0.0)
     return where((input >= low) & (input <= high), g / (input * (1 - input)), beyond)
 
 
-@op(input=logit_slope, cast="float", inplace=True, wide=True)
+@op(input=logit_formula, cast="float", inplace=True, wide=True)
 def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
 

@@ -179,7 +179,7 @@ def index_along(index: Array, dim: int) -> tuple[Array, ...]:
     return tuple(grid)
 
 
-def places_of(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
+def flat_places(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
     """The flat offsets, in an array of ``shape``, of the elements at ``index`` along ``dim``."""
     places = index * math.prod(shape[dim + 1 :])
     for d, n in enumerate(index.shape):
@@ -228,7 +228,7 @@ def add_along(out: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` to ``out`` at ``index`` along ``dim``."""
     if index.size:
         dim = normal_dim(dim, out.ndim)
-        places = places_of(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
+        places = flat_places(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
         whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
         np.add.at(whole.reshape(-1), places, leading_part(src, index).reshape(-1))
         if whole is not out:
@@ -739,7 +739,7 @@ def scatter_reduce(
     if reduce == "mean":
         check_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
     flat, shape = out.reshape(-1), out.shape or (1,)
-    places = places_of(np.atleast_1d(index), dim, shape)
+    places = flat_places(np.atleast_1d(index), dim, shape)
     values = leading_part(src, index).reshape(-1)
     if not include_self:
         # A maximum or minimum may count the same number twice.

@@ -280,7 +280,7 @@ def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     return best, numbers.reshape(best.shape)
 
 
-def put_back(g: Any, indices: Any, size: Ints) -> Any:
+def max_pool_formula(g: Any, indices: Any, size: Ints) -> Any:
     """Zeros whose last dimensions are ``size``, with ``g`` added there at the flat ``indices``."""
     lead = tuple(g.shape[: g.ndim - len(size)])
     planes = math.prod(lead)
@@ -298,7 +298,7 @@ def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
         return kernel(input, parts)
 
     def slope(g: Any, input: Any, indices: Any) -> Any:
-        return tied(put_back(g, indices, tuple(input.shape[-dims:])), input)
+        return tied(max_pool_formula(g, indices, tuple(input.shape[-dims:])), input)
 
     return hidden_op(input=slope, aux=("indices",), batch=merged)(rename(picked, name))
 

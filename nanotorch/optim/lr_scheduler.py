@@ -71,10 +71,10 @@ class LRScheduler:
     _step_count: int
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         for position, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", copied(group["lr"]))
+                group.setdefault("initial_lr", copy_value(group["lr"]))
             elif "initial_lr" not in group:
                 told = f"param 'initial_lr' is not specified in param_groups[{position}] "
                 raise KeyError(f"{told}when resuming scheduler with last_epoch >= 0.")
@@ -147,7 +147,7 @@ class LRScheduler:
         finally:
             self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            put(group, "lr", rate)
+            set_option(group, "lr", rate)
         self._last_lr = values(self.optimizer, "lr")
 
 
@@ -181,7 +181,7 @@ class Formula(LRScheduler):
         return [base * factor for base in self.base_lrs]
 
 
-def checked(optimizer: Any) -> Optimizer:
+def check_optimizer(optimizer: Any) -> Optimizer:
     """``optimizer``; raises TypeError unless it is an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
@@ -208,17 +208,17 @@ def restore(part: Any, state: Any) -> None:
         vars(part).update(state)
 
 
-def copied(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """A number, or a copy of a tensor."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:
     """The values of an option, one per group; tensors are copies."""
-    return [copied(group[key]) for group in optimizer.param_groups]
+    return [copy_value(group[key]) for group in optimizer.param_groups]
 
 
-def put(group: Group, key: str, value: Any) -> None:
+def set_option(group: Group, key: str, value: Any) -> None:
     """Set an option of a group; if it is a tensor, in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.squeeze() if isinstance(value, Tensor) else value)
@@ -232,7 +232,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
     if len(entries) != groups:
         raise ValueError(f"{name} must have the same length as optimizer.param_groups, {groups}")
-    return [copied(entry) for entry in entries]
+    return [copy_value(entry) for entry in entries]
 
 
 class _Functions(Formula):
@@ -595,7 +595,7 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = per_group("min_lrs", optimizer, min_lr)
         self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
@@ -657,7 +657,7 @@ class ReduceLROnPlateau(LRScheduler):
             before = float(group["lr"])
             after = max(before * self.factor, least)
             if before - after > self.eps:
-                put(group, "lr", after)
+                set_option(group, "lr", after)
 
     @property
     def in_cooldown(self) -> bool:
@@ -740,11 +740,11 @@ class CyclicLR(_Cyclic):
         scale_mode: Literal["cycle", "iterations"] = "cycle", cycle_momentum: bool = True,
         base_momentum: float = 0.8, max_momentum: float = 0.9, last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        self.optimizer = checked(optimizer)
+        self.optimizer = check_optimizer(optimizer)
         base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
-                put(group, "lr", rate)
+                set_option(group, "lr", rate)
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
@@ -822,8 +822,8 @@ class OneCycleLR(_Cyclic):
         div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
-        self.optimizer = checked(optimizer)
-        self.total_steps = steps_of(total_steps, epochs, steps_per_epoch)
+        self.optimizer = check_optimizer(optimizer)
+        self.total_steps = total_steps_of(total_steps, epochs, steps_per_epoch)
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -870,7 +870,7 @@ class OneCycleLR(_Cyclic):
         return rates
 
 
-def steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+def total_steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     """The total number of steps; raises ValueError unless it is a positive integer."""
     several = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     given = several if total_steps is None else {"total_steps": total_steps}
@@ -941,7 +941,7 @@ class SequentialLR(_Combined):
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
-            put(group, "lr", group["initial_lr"])
+            set_option(group, "lr", group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()

@@ -98,10 +98,10 @@ def clip_grads_with_norm_(
         foreach: accepted for compatibility.
     """
     with no_grad():
-        for position, grad in enumerate(present_gradients(parameters)):
-            if not position:
-                factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
-            grad.mul_(factor)
+        if grads := present_gradients(parameters):
+            factor = ops.clamp(float(max_norm) / (total_norm + TINY), max=1.0)
+            for grad in grads:
+                grad.mul_(factor)
 
 
 def clip_grad_norm_(
