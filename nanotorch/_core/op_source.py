@@ -580,11 +580,11 @@ def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
 def function(o: Op, *, inplace: bool) -> list[str]:
     """The lines of the operation as users call it."""
     lines = [f"def {o.name}{'_' if inplace else ''}({signature(o)}):"]
-    if o.formulas:
-        lines.append("    recording = mode.enabled")
+    read_mode = ["    recording = mode.enabled"] if o.formulas else []
     call = ", ".join(call_arguments(o, "{}"))
     several = len(o.inputs) > 1 and o.cast is not None
     if inplace:
+        lines += read_mode
         lines += ["    " + line for line in tensors_only(o)]
         if o.formulas:  # an operation without derivative is not recorded, so it may change leaves
             lines.append("    if recording: refuse_history(input)")
@@ -594,11 +594,12 @@ def function(o: Op, *, inplace: bool) -> list[str]:
             f"    {o.variadic} = list({o.variadic})",
             f"    if not any(isinstance(t, Tensor) for t in {o.variadic}):",
             f"        return bare(this_op, {call})",
+            *read_mode,
         ]
     else:
         if not o.unfold:  # such an operation is never called with bare arrays
             lines += bare_arrays(o, several)
-        lines += ["    " + line for line in tensors_only(o)]
+        lines += [*("    " + line for line in tensors_only(o)), *read_mode]
     if o.check:
         lines.append(f"    check({', '.join(o.inputs)})")
     if o.dims:

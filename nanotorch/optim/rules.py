@@ -225,7 +225,7 @@ def approach(average: Array, g: Array, gain: tuple[bool, Array]) -> None:
     if near:
         average += difference
     else:
-        np.subtract(g, difference, out=average)
+        np.subtract(g, difference, average)
 
 
 # The rules.
@@ -290,8 +290,8 @@ class SGD(Rule):
             flat = None if plain else flat_group_of(self, group)
             if flat is not None and (not momentum or "momentum_buffer" in flat.state):
                 g = step_direction(flat.array, flat.grad, flat.state, group)
-                np.multiply(g, factor(lr, g.dtype), out=flat.grad)
-                np.subtract(flat.array, flat.grad, out=flat.array)
+                np.multiply(g, factor(lr, g.dtype), flat.grad)
+                np.subtract(flat.array, flat.grad, flat.array)
                 flat.note(group["params"], 1, writer)
                 continue
             for p in group["params"]:
@@ -301,7 +301,7 @@ class SGD(Rule):
                         g = step_direction(array, g, self.state[p] if momentum else {}, group)
                     if rate is None or array.dtype != kind:
                         kind, rate = array.dtype, factor(lr, array.dtype)
-                    np.subtract(array, g * rate, out=array)
+                    np.subtract(array, g * rate, array)
                     cell = p._writes or p._cell
                     cell[0] += 1
                     cell[1] = writer
@@ -400,7 +400,7 @@ class Adam(Rule):
         v += g * gain2 * g
         if amsgrad:
             greatest = state["max_exp_avg_sq"]._array
-            v = np.maximum(greatest, v, out=greatest)
+            v = np.maximum(greatest, v, greatest)
         scale = np.sqrt(v)
         scale /= root
         scale += eps
@@ -572,7 +572,7 @@ class Adamax(Rule):
         u *= beta2
         magnitude = np.abs(g)
         magnitude += eps
-        np.maximum(u, magnitude, out=u)
+        np.maximum(u, magnitude, u)
         p += m * step / u
 
 
@@ -881,8 +881,8 @@ class Rprop(Rule):
         agreement = g * before
         turned = agreement < 0
         size *= np.where(turned, shrink, np.where(agreement > 0, grow, same))
-        np.maximum(size, least, out=size)
-        np.minimum(size, greatest, out=size)
+        np.maximum(size, least, size)
+        np.minimum(size, greatest, size)
         np.copyto(before, g)
         before[turned] = 0
         p -= sign(before) * size

@@ -53,7 +53,8 @@ def checked_reduction(
     reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
     """The reduction, one of "none", "mean" and "sum"; raises ValueError for others."""
-    reduction = legacy_reduction(reduction, size_average, reduce)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return reduction
