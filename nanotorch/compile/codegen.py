@@ -80,9 +80,13 @@ class Bundler:
         position, entries = 0, self.tape.entries
         while position < len(entries):
             (run, after), entry = self.run_at(position), entries[position]
-            if not (
-                self.is_aside(entry) if run is None else waiting and continues_run(waiting[-1], run)
-            ):
+            if run is None:
+                continues = self.is_aside(entry)
+            else:  # it makes the same calls as the run before, on the next member in memory
+                before = waiting[-1] if waiting else run
+                end = before.place[0] + align(before.place[1])
+                continues = (end, before.block, before.key) == (run.place[0], run.block, run.key)
+            if not continues:
                 out += self.joined(waiting)
                 waiting = []
             if run is None:
@@ -244,12 +248,6 @@ class Bundler:
         return Ref(storage, whole)
 
 
-def continues_run(before: Run, run: Run) -> bool:
-    """Whether ``run`` makes the same calls as ``before`` on the next member in memory."""
-    end = before.place[0] + align(before.place[1])
-    return run.block is before.block and run.place[0] == end and run.key == before.key
-
-
 def split_into_pieces(entries: list[Entry], tape: Tape) -> Entry:
     """One entry that makes all elementwise calls on a piece of cache size, then on the next."""
     size = max(out.array.size for entry in entries for out in entry.outs)
@@ -287,15 +285,8 @@ class Pieces:
 # Faster calls with the same bits.
 
 
-LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
-
-
 def specialize(tape: Tape) -> None:
-    """Replace operands by equal ones that make NumPy faster.
-
-    NumPy reads an operand of one element in half the time if it is 0-d. It vectorizes the maximum
-    of two arrays, but not of an array and a number.
-    """
+    """Make operands of one element 0-d: NumPy reads these in half the time."""
     for entry in tape.entries:
         args: list[Any] = list(entry.args)
         refs = len(args) == 2 and all(isinstance(part, Ref) for part in args)
@@ -304,19 +295,9 @@ def specialize(tape: Tape) -> None:
         out = entry.outs[0].array
         for position, part in enumerate(entry.args):
             other, array = args[1 - position].array, part.array
-            if other.shape != out.shape or array.size != 1 or out.size == 1:
-                continue
-            if array.ndim and part.storage.kind != SLOT:
+            alone = array.ndim and array.size == 1 != out.size and other.shape == out.shape
+            if alone and part.storage.kind != SLOT:
                 args[position] = Ref(part.storage, array.reshape(()))
-            elif (
-                entry.fn in (np.maximum, np.minimum)
-                and part.storage.kind == CONSTANT
-                and out.nbytes <= LARGEST
-                and other.flags.c_contiguous
-                and other.dtype == array.dtype
-            ):
-                whole = np.full(out.shape, array)
-                args[position] = Ref(tape.add_storage(whole, CONSTANT), whole)
         entry.args = tuple(args)
 
 

@@ -106,7 +106,7 @@ class Entry:
 
     def inputs(self) -> list[Ref]:
         """The arrays among the arguments."""
-        return refs_in(*self.args, *self.kwargs.values())
+        return parts(Ref, *self.args, *self.kwargs.values())
 
     def reads(self) -> list[Ref]:
         """The arrays whose former values the call reads or keeps in part."""
@@ -130,11 +130,6 @@ def parts(kind: type[T], *values: Any) -> list[T]:
         elif isinstance(value, dict):
             queue.extend(value.values())
     return found
-
-
-def refs_in(*values: Any) -> list[Ref]:
-    """The arrays in a structure of arguments."""
-    return parts(Ref, *values)
 
 
 def map_parts(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -321,30 +316,21 @@ class Uses:
         return self.readers[storage.number][-1] if self.readers[storage.number] else -1
 
 
-def move_view(ref: Ref, before: Ref, after: Ref) -> Ref:
-    """The view of ``after`` that corresponds to ``ref``, a view of ``before``.
-
-    ``after`` has the same layout as ``before``.
-    """
-    shift = address(ref.array) - address(before.array)
-    base, flat = (
-        after.storage.base,
-        after.storage.base.ravel("K"),
-    )  # `flat` is a view: see `owns_memory`
-    at = address(after.array) - address(base) + shift
-    shape, strides = ref.array.shape, ref.array.strides
-    return Ref(after.storage, np.ndarray(shape, ref.array.dtype, flat.view(np.uint8), at, strides))
-
-
 def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = False) -> None:
-    """Replace ``before`` by ``after`` in all entries that read it.
+    """Replace ``before`` by ``after``, of the same layout, in all entries that read it.
 
     Args:
         written: whether to replace it also in entries that write it.
     """
+    flat: Array = after.storage.base.ravel("K").view(np.uint8)  # a view: see `owns_memory`
+    shift = after.offset - address(before.array)
 
     def change(ref: Ref) -> Ref:
-        return move_view(ref, before, after) if ref.storage is before.storage else ref
+        """The view of ``after`` that corresponds to ``ref``, if that is a view of ``before``."""
+        if ref.storage is not before.storage:
+            return ref
+        a, at = ref.array, address(ref.array) + shift
+        return Ref(after.storage, np.ndarray(a.shape, a.dtype, flat, at, a.strides))
 
     for entry in entries:
         if any(ref.storage is before.storage for ref in entry.inputs()):
@@ -375,9 +361,6 @@ OPERATORS: dict[Any, str] = {
     np.true_divide: "{} / {}", np.negative: "-{}",
 }  # fmt: skip
 PRODUCTS = (np.matmul, np.ndarray.dot)
-# Bytes; operands are overwritten from this size. Below it, this saves little memory and loses much
-# time: a processor must wait before it can read what it has just written.
-IN_PLACE = 1 << 14
 
 
 class Layout:
@@ -399,7 +382,6 @@ class Layout:
         self, entries: list[Entry], own: set[int], escaping: list[Ref], local: set[int]
     ) -> None:
         self.entries, self.own, self.escaping, self.local = entries, own, escaping, local
-        self.kept = {ref.storage.number for ref in escaping}
         self.uses = Uses(entries)
         self.scalars: set[int] = set()
         self.rebound: set[int] = set()
@@ -447,42 +429,24 @@ class Layout:
         """Give all other temporaries places, which are free again after their last use."""
         taken: list[tuple[int, int, int]] = []  # start, stop, last use
         elsewhere = self.own | self.scalars | self.rebound
+        kept = {ref.storage.number for ref in self.escaping}
         for position, entry in enumerate(self.entries):
             for out in entry.outs:
                 number = out.storage.number
                 if out.storage.kind != TEMPORARY or number in elsewhere or number in self.offsets:
                     continue
-                start, size = self.in_place(entry, out, position), align(out.storage.base.nbytes)
-                if start is None:
-                    taken = [t for t in taken if t[2] >= position]
-                    start = first_gap(taken, size)
+                taken = [t for t in taken if t[2] >= position]
+                start, size = 0, align(out.storage.base.nbytes)
+                for begin, stop, _ in sorted(taken):
+                    if begin - start >= size:
+                        break
+                    start = max(start, stop)
                 self.offsets[number] = start
                 self.size = max(self.size, start + size)
-                taken.append((start, start + size, self.last_use(number)))
-
-    def last_use(self, number: int) -> int:
-        """The position of the last entry that needs a storage; the tape's end if it escapes."""
-        if number in self.kept:
-            return len(self.entries)
-        return max(self.uses.last_read(self.storages[number]), self.uses.writers[number][-1])
-
-    def in_place(self, entry: Entry, out: Ref, position: int) -> int | None:
-        """The offset of an operand that is read for the last time and can be overwritten."""
-        small = out.array.nbytes < IN_PLACE
-        if small or entry.kind != "ufunc" or not entry.fresh or entry.fn in PRODUCTS:
-            return None
-        for ref in refs_in(*entry.args):
-            number = ref.storage.number
-            if (
-                number in self.offsets
-                and self.last_use(number) == position
-                and ref.storage.base.nbytes == out.storage.base.nbytes
-                and same_layout(ref, out)
-                and ref.whole
-                and sum(r.storage.number == number for r in refs_in(*entry.args)) == 1
-            ):
-                return self.offsets[number]
-        return None
+                last = max(self.uses.last_read(out.storage), self.uses.writers[number][-1])
+                if number in kept:
+                    last = len(self.entries)
+                taken.append((start, start + size, last))
 
     def memory(self) -> tuple[Array, Callable[[Ref], Array]]:
         """New common memory, and a function that returns the arrays in it."""
@@ -496,16 +460,6 @@ class Layout:
             return np.ndarray(a.shape, a.dtype, block, at, a.strides)
 
         return block, array_of
-
-
-def first_gap(taken: list[tuple[int, int, int]], size: int) -> int:
-    """The first offset with ``size`` free bytes."""
-    at = 0
-    for start, stop, _ in sorted(taken):
-        if start - at >= size:
-            return at
-        at = max(at, stop)
-    return at
 
 
 # A shorter tape: without constant results, repeated work and needless copies.
