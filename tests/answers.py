@@ -148,6 +148,11 @@ def tables(
     return table
 
 
+def given(torch: Any, *functions: Callable[..., Any], **more: Any) -> dict[str, Any]:
+    """Names of a session: functions without their first argument, ``torch``, and others."""
+    return {f.__name__: functools.partial(f, torch) for f in functions} | more
+
+
 class Telling(ast.NodeTransformer):
     """Has every expression that is a statement told, but for those inside of functions."""
 
@@ -167,7 +172,8 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
     begins with the seed 0.
 
     Args:
-        names: what the statements know besides ``torch`` and this file, made anew for each session.
+        names: what the statements know besides ``torch``, ``nn``, ``F`` and this file, made anew
+            for each session.
     """
 
     def session(torch: Any, statements: str) -> list[Any]:
@@ -175,7 +181,8 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
         torch.manual_seed(0)
         tell = {"tell": lambda part: answers.append(told(outcome(part)))}
         tree = Telling().visit(ast.parse(textwrap.dedent(statements)))
-        exec(compile(tree, "<session>", "exec"), globals() | {"torch": torch} | names(torch) | tell)
+        known = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional} | names(torch) | tell
+        exec(compile(tree, "<session>", "exec"), globals() | known)
         return answers
 
     def group(text: str) -> Case:

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from tests.answers import numbers, raised, warned
+from tests.answers import given, sessions
 
 
 def wave(torch: Any, *shape: int) -> Any:
@@ -33,57 +33,46 @@ def layers(torch: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def states(torch: Any) -> Any:
-    return [[dict(layer.state_dict()), layer.state_dict()._metadata] for layer, _ in layers(torch)]
-
-
-def second_derivatives(torch: Any) -> Any:
-    for layer, shape in layers(torch):
+session = sessions(lambda torch: given(torch, layers, wave))
+norms = session("""
+states
+    [[dict(layer.state_dict()), layer.state_dict()._metadata] for layer, _ in layers()]
+second derivatives
+    for layer, shape in layers():
         layer = layer.double()
-        torch.manual_seed(4)
+        _ = torch.manual_seed(4)
         for p in layer.parameters():
             p.data = torch.rand_like(p) + 0.5
         for training in (True, False):
-            layer.train(training)
-            layer.zero_grad()
-            x = wave(torch, *shape).double().requires_grad_()
+            _ = layer.train(training)
+            _ = layer.zero_grad()
+            x = wave(*shape).double().requires_grad_()
             inputs = [x, *layer.parameters()]
             first = torch.autograd.grad((layer(x) ** 3).sum(), inputs, create_graph=True)
             total = sum((g**2).sum() for g in first)
             second = torch.autograd.grad(total, inputs)
-            yield [numbers(first), numbers(second)]
-
-
-def refusals(torch: Any) -> Any:
-    nn, F = torch.nn, torch.nn.functional
-    x = wave(torch, 2, 4, 3)
-    yield raised(F.instance_norm, x, torch.zeros(3), torch.ones(4))
-    yield from [
-        raised(nn.GroupNorm, 3, 4), raised(F.group_norm, x, 0),
-        raised(F.group_norm, x, 2, torch.ones(4).double()),
-        raised(F.group_norm, x, 2, torch.ones(4), torch.ones(4).double()),
-        raised(nn.InstanceNorm1d(3), torch.ones(2)), raised(nn.InstanceNorm2d(3), torch.ones(2, 3)),
-        raised(nn.InstanceNorm3d(3), torch.ones(2, 3)),
-        raised(nn.InstanceNorm1d(3, affine=True), torch.ones(2, 4, 5)),
-        warned(lambda: nn.InstanceNorm1d(3)(torch.ones(2, 4, 5))),
-        warned(lambda: nn.InstanceNorm1d(3)(torch.ones(4, 5))),
-        raised(nn.BatchNorm2d(3), torch.ones(2, 3)), raised(nn.BatchNorm3d(3), torch.ones(2, 3)),
-        raised(nn.BatchNorm2d(3), torch.ones(1, 3, 1, 1)),
-        raised(nn.BatchNorm2d(3), torch.ones(1, 4, 2, 1)),
-        raised(nn.InstanceNorm1d(2).load_state_dict,
-               {"running_mean": torch.ones(2), "running_var": torch.ones(2)}),
-        raised(F.rms_norm, x, 3), raised(F.rms_norm, x, (4,)), raised(F.rms_norm, x.long(), (3,)),
-        raised(nn.LocalResponseNorm(2), torch.ones(2, 3)),
-    ]  # fmt: skip
-
-
-def distances(torch: Any) -> Any:
-    nn, F = torch.nn, torch.nn.functional
-    x, y = wave(torch, 3, 4), wave(torch, 3, 4).cos()
+            numbers(first), numbers(second)
+refusals
+    x = wave(2, 4, 3)
+    F.instance_norm(x, torch.zeros(3), torch.ones(4)), nn.GroupNorm(3, 4), F.group_norm(x, 0)
+    F.group_norm(x, 2, torch.ones(4).double())
+    F.group_norm(x, 2, torch.ones(4), torch.ones(4).double()), nn.InstanceNorm1d(3)(torch.ones(2))
+    nn.InstanceNorm2d(3)(torch.ones(2, 3)), nn.InstanceNorm3d(3)(torch.ones(2, 3))
+    nn.InstanceNorm1d(3, affine=True)(torch.ones(2, 4, 5))
+    warned(lambda: nn.InstanceNorm1d(3)(torch.ones(2, 4, 5)))
+    warned(lambda: nn.InstanceNorm1d(3)(torch.ones(4, 5))), nn.BatchNorm2d(3)(torch.ones(2, 3))
+    nn.BatchNorm3d(3)(torch.ones(2, 3)), nn.BatchNorm2d(3)(torch.ones(1, 3, 1, 1))
+    nn.BatchNorm2d(3)(torch.ones(1, 4, 2, 1))
+    nn.InstanceNorm1d(2).load_state_dict(
+        {"running_mean": torch.ones(2), "running_var": torch.ones(2)}
+    )
+    F.rms_norm(x, 3), F.rms_norm(x, (4,)), F.rms_norm(x.long(), (3,))
+    nn.LocalResponseNorm(2)(torch.ones(2, 3))
+distances
+    x, y = wave(3, 4), wave(3, 4).cos()
     out = torch.empty(3, 4)
-    return [
-        nn.CosineSimilarity(0), nn.PairwiseDistance(1.0, keepdim=True),
-        numbers(nn.CosineSimilarity(0)(x, y)), numbers(nn.PairwiseDistance(3.0, 0.1, True)(x, y)),
-        F.normalize(x, out=out) is out, numbers(out),
-        numbers(torch.cosine_similarity(x, y)), numbers(torch.pairwise_distance(x, y)),
-    ]  # fmt: skip
+    nn.CosineSimilarity(0), nn.PairwiseDistance(1.0, keepdim=True)
+    numbers(nn.CosineSimilarity(0)(x, y)), numbers(nn.PairwiseDistance(3.0, 0.1, True)(x, y))
+    F.normalize(x, out=out) is out, numbers(out), numbers(torch.cosine_similarity(x, y))
+    numbers(torch.pairwise_distance(x, y))
+""")

@@ -1,9 +1,8 @@
 """Transformers: layers, stacks, and an encoder with a decoder."""
 
-import warnings
 from typing import Any
 
-from tests.answers import digests, name_of, numbers, raised
+from tests.answers import given, name_of, numbers, sessions
 from tests.nn.golden_attention import wave
 
 ROUNDING = {"depth": 4}
@@ -34,95 +33,79 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def made(torch: Any) -> Any:
-    """What layers consist of and what numbers they begin with."""
-    nn, answers = torch.nn, []
+session = sessions(lambda torch: given(torch, _causal, _outcome, _wave, OPTIONS=OPTIONS))
+transformers = session("""
+made
+    # What layers consist of and what numbers they begin with.
     for kind in (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer):
         for options in OPTIONS.values():
-            torch.manual_seed(1)
+            _ = torch.manual_seed(1)
             layer = kind(8, 2, 16, **options)
-            held = digests(layer)
-            answers.append([layer, held])
-    torch.manual_seed(1)
+            layer, digests(layer)
+    _ = torch.manual_seed(1)
     whole = nn.Transformer(8, 2, 1, 2, 16, batch_first=True)
     held = digests(whole)
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2, nn.LayerNorm(8))
     activations = [
         nn.TransformerEncoderLayer(8, 2, 4, activation=f).activation_relu_or_gelu
-        for f in ("relu", "gelu", torch.tanh, nn.ReLU(), nn.GELU(), nn.functional.gelu)
+        for f in ("relu", "gelu", torch.tanh, nn.ReLU(), nn.GELU(), F.gelu)
     ]
     layer = nn.TransformerDecoderLayer(8, 2, 4, activation=nn.ReLU())
     custom = nn.Transformer(8, 2, 1, 1, 16, custom_encoder=nn.Identity()).encoder
-    return [*answers, whole, held, decoder, activations, layer, custom,
-            nn.Transformer.generate_square_subsequent_mask(3),
-            nn.Transformer.generate_square_subsequent_mask(2, dtype=torch.float64)]  # fmt: skip
-
-
-def encoder_layers(torch: Any) -> Any:
-    answers = {}
+    whole, held, decoder, activations, layer, custom
+    nn.Transformer.generate_square_subsequent_mask(3)
+    nn.Transformer.generate_square_subsequent_mask(2, dtype=torch.float64)
+encoder layers
     padding = torch.tensor([[False, False, True], [False, True, True]])
     for name, options in OPTIONS.items():
-        torch.manual_seed(2)
-        layer = torch.nn.TransformerEncoderLayer(4, 2, 6, 0.0, **options)
-        x = _wave(torch, *((2, 3) if options.get("batch_first") else (3, 2)), 4)
+        _ = torch.manual_seed(2)
+        layer = nn.TransformerEncoderLayer(4, 2, 6, 0.0, **options)
+        x = _wave(*((2, 3) if options.get("batch_first") else (3, 2)), 4)
         for how in (
-            {}, {"src_mask": _causal(torch, 3)}, {"src_key_padding_mask": padding},
-            {"src_mask": _causal(torch, 3), "is_causal": True},
-            {"src_mask": _causal(torch, 3).isinf(), "src_key_padding_mask": padding},
-        ):  # fmt: skip
-            answers[f"{name}, {' '.join(how)}"] = _outcome(torch, layer, x, **how)
-    torch.manual_seed(3)
-    layer = torch.nn.TransformerEncoderLayer(4, 2, 6, 0.0, torch.tanh)
-    return [answers, _outcome(torch, layer, _wave(torch, 3, 4))]
-
-
-def stacks(torch: Any) -> Any:
-    nn = torch.nn
-    torch.manual_seed(5)
+            {}, {"src_mask": _causal(3)}, {"src_key_padding_mask": padding},
+            {"src_mask": _causal(3), "is_causal": True},
+            {"src_mask": _causal(3).isinf(), "src_key_padding_mask": padding},
+        ):
+            _outcome(layer, x, **how)
+    _ = torch.manual_seed(3)
+    layer = nn.TransformerEncoderLayer(4, 2, 6, 0.0, torch.tanh)
+    _outcome(layer, _wave(3, 4))
+stacks
+    _ = torch.manual_seed(5)
     layer = nn.TransformerEncoderLayer(4, 2, 6, 0.0)
     encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(4))
-    x, causal = _wave(torch, 3, 2, 4), _causal(torch, 3)
+    x, causal = _wave(3, 2, 4), _causal(3)
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 6, 0.0), 2)
     whole = nn.Transformer(4, 2, 1, 1, 6, 0.0, norm_first=True)
-    return [
-        _outcome(torch, encoder, x), _outcome(torch, encoder, x, mask=causal),
-        _outcome(torch, encoder, x, mask=causal, is_causal=True),
-        _outcome(torch, encoder, x, mask=torch.zeros(3, 3), is_causal=True),
-        _outcome(torch, decoder, x, x, tgt_mask=causal), _outcome(torch, decoder, x[:2], x),
-        _outcome(torch, decoder, x, x, memory_mask=causal, memory_is_causal=True),
-        _outcome(torch, whole, x, _wave(torch, 4, 2, 4), tgt_mask=_causal(torch, 4)),
-        _outcome(torch, whole, x[:, 0], x[:, 1]), encoder,
-    ]  # fmt: skip
-
-
-def padded_steps(torch: Any) -> Any:
-    """In evaluation without gradients, PyTorch leaves out padded steps."""
-    torch.manual_seed(7)
-    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    encoder = torch.nn.TransformerEncoder(layer, 2).eval()
+    _outcome(encoder, x), _outcome(encoder, x, mask=causal)
+    _outcome(encoder, x, mask=causal, is_causal=True)
+    _outcome(encoder, x, mask=torch.zeros(3, 3), is_causal=True)
+    _outcome(decoder, x, x, tgt_mask=causal), _outcome(decoder, x[:2], x)
+    _outcome(decoder, x, x, memory_mask=causal, memory_is_causal=True)
+    _outcome(whole, x, _wave(4, 2, 4), tgt_mask=_causal(4)), _outcome(whole, x[:, 0], x[:, 1])
+    encoder
+padded steps
+    # In evaluation without gradients, PyTorch leaves out padded steps.
+    _ = torch.manual_seed(7)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2).eval()
     padding = torch.tensor([[False, False, True], [False, True, True]])
-    between, x = torch.tensor([[False, True, False], [False, True, True]]), _wave(torch, 2, 3, 8)
-    answers = [encoder(x, src_key_padding_mask=padding)]
+    between, x = torch.tensor([[False, True, False], [False, True, True]]), _wave(2, 3, 8)
+    numbers(encoder(x, src_key_padding_mask=padding))
     with torch.no_grad():
-        answers += [encoder(x, src_key_padding_mask=padding)]
-        answers += [encoder(x, torch.zeros(3, 3).bool(), padding), encoder(x)]
-        answers += [encoder(x, src_key_padding_mask=between)]
-    return numbers(answers)
-
-
-def errors(torch: Any) -> Any:
-    nn, ones, zeros = torch.nn, torch.ones, torch.zeros
+        numbers(encoder(x, src_key_padding_mask=padding))
+        numbers(encoder(x, torch.zeros(3, 3).bool(), padding)), numbers(encoder(x))
+        numbers(encoder(x, src_key_padding_mask=between))
+errors
+    ones, zeros = torch.ones, torch.zeros
     with warnings.catch_warnings(action="ignore"):
         whole = nn.Transformer(8, 2, 1, 1, 16)
         encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
     x = ones(3, 2, 8)
-    return [
-        raised(nn.TransformerEncoderLayer, 8, 2, activation="x"),
-        raised(nn.TransformerEncoderLayer, 7, 2), raised(whole, ones(3, 3, 8), ones(4, 2, 8)),
-        raised(whole, ones(3, 2, 7), ones(4, 2, 8)), raised(whole, x, ones(4, 2, 7)),
-        raised(encoder, x, zeros(3, 4)), raised(encoder, ones(8)),
-        raised(encoder, x, zeros(3, 3).long()), raised(encoder, x, is_causal=True),
-        raised(encoder, x, src_key_padding_mask=zeros(2, 3).long()),
-        raised(encoder.layers[0], x, zeros(3, 3).long()),
-        raised(encoder.layers[0], x, src_key_padding_mask=zeros(2, 3).long()),
-    ]  # fmt: skip
+    nn.TransformerEncoderLayer(8, 2, activation="x"), nn.TransformerEncoderLayer(7, 2)
+    whole(ones(3, 3, 8), ones(4, 2, 8)), whole(ones(3, 2, 7), ones(4, 2, 8))
+    whole(x, ones(4, 2, 7)), encoder(x, zeros(3, 4)), encoder(ones(8))
+    encoder(x, zeros(3, 3).long()), encoder(x, is_causal=True)
+    encoder(x, src_key_padding_mask=zeros(2, 3).long()), encoder.layers[0](x, zeros(3, 3).long())
+    encoder.layers[0](x, src_key_padding_mask=zeros(2, 3).long())
+""")
