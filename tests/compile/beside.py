@@ -1,5 +1,7 @@
-"""Running a compiled step beside the step itself: two copies of everything, compared bit by bit."""
+"""Running a compiled step and the step itself: all that they give and change, bit by bit."""
 
+import inspect
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -7,13 +9,6 @@ from typing import Any
 import numpy as np
 
 import nanotorch as torch
-
-Scene = Any  # an object with `step(...)` and `state()`: tensors whose bits are compared
-
-
-def behind(step: Any) -> Any:
-    """The step itself, compiled or not."""
-    return getattr(step, "__wrapped__", step)
 
 
 def usual(model: Any, optimizer: Any, loss: Callable[..., Any]) -> Any:
@@ -80,73 +75,90 @@ def snapshot(tensors: list[Any]) -> list[Any]:
     return found
 
 
-def compare(
-    make: Callable[[], tuple[Callable[..., Any], Callable[[], list[Any]]]],
-    calls: int = 8,
-    arguments: Callable[[int], tuple[Any, ...]] = lambda n: (),
-    between: Callable[[int, Any], None] = lambda n, step: None,
-    compiles: bool = True,
-) -> Any:
-    """Make two scenes, compile the step of one, and let both go on side by side.
-
-    Args:
-        make: gives a step and a function that lists the tensors it changes; called twice with the
-            same seed, so that both start alike.
-        arguments: of call number n; called for each of the two.
-        between: called before each call with each of the two steps.
-        compiles: whether the step is to be replayed in the end.
-
-    Returns:
-        The compiled step.
-    """
-    torch.manual_seed(0)
-    plain, plain_state = make()
-    torch.manual_seed(0)
-    original, state = make()
-    step = torch.compile(original, fullgraph=True) if compiles else torch.compile(original)
-    generator_state = torch.get_rng_state()
-    for n in range(calls):
-        found = []
-        for function, tensors in ((plain, plain_state), (step, state)):
-            torch.set_rng_state(generator_state)
-            between(n, function)
-            result = function(*arguments(n))
-            found.append(flat(result) + snapshot(tensors()))
-        generator_state = torch.get_rng_state()
-        assert found[0] == found[1], f"call {n}: {difference(*found)}"
-    report = step.report()
-    assert (report.problem is None) == compiles, str(report)
-    if compiles:
-        assert report.plans, str(report)
-    return step
+def outcome(step: Any, *arguments: Any) -> list[Any]:
+    """What a call gives, or its error."""
+    try:
+        return flat(step(*arguments))
+    except Exception as error:
+        return [type(error), str(error), repr(error.__context__)]
 
 
-def alike(program: Callable[[Any], Any], fullgraph: bool = True, compiles: bool = True) -> None:
+def in_two(compiled: Any, first: Callable[[], Any], rest: Callable[[Any], Any], all: bool) -> Any:
+    """A step of two parts, of which all is compiled or the first part alone."""
+    if all:
+        return compiled(lambda: rest(first()))
+    inner = compiled(first)
+    return lambda: rest(inner())
+
+
+def alike(
+    program: Callable[[Any], Any], fullgraph: bool = True, compiles: bool | None = True
+) -> list[Any]:
     """See that a program that is given the identity, and `torch.compile`, finds the same.
 
     Args:
-        program: returns what it finds, and wraps functions in what it is given.
+        program: returns or yields what it finds, and wraps functions in what it is given.
         fullgraph: of `torch.compile`.
-        compiles: whether what it wraps is to be replayed in the end.
+        compiles: whether what it wraps is to be replayed in the end; None for either.
+
+    Returns:
+        The compiled functions.
     """
-    torch.manual_seed(0)
-    expected = flat(program(lambda function: function))
     functions: list[Any] = []
 
     def compiled(function: Any) -> Any:
         functions.append(torch.compile(function, fullgraph=fullgraph))
         return functions[-1]
 
-    torch.manual_seed(0)
-    found = flat(program(compiled))
-    assert found == expected, difference(found, expected)
-    assert all(bool(function.report().plans) == compiles for function in functions)
+    found: list[list[Any]] = []
+    for wrap in (lambda function: function, compiled):
+        torch.manual_seed(0)
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002 - for programs that draw from the global stream
+        result = program(wrap)
+        parts = result if inspect.isgenerator(result) else [result]
+        found.append([flat(part) for part in parts])
+    for n, (expected, seen) in enumerate(zip(*found, strict=True)):
+        pairs = [(a, b) for a, b in zip(expected, seen, strict=False) if a != b]
+        assert seen == expected, f"part {n}: {len(expected)} and {len(seen)} entries; {pairs[:1]}"
+    for function in functions if compiles is not None else ():
+        report = function.report()
+        assert bool(report.plans) == compiles, str(report)
+        assert not fullgraph or report.problem is None, str(report)
+    return functions
 
 
-def difference(a: list[Any], b: list[Any]) -> str:
-    """The first entries that differ."""
-    pairs = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
-    return f"{len(a)} and {len(b)} entries; first difference {pairs[:1]}"
+def compare(
+    make: Callable[[], tuple[Callable[..., Any], Callable[[], list[Any]]]],
+    calls: int = 8,
+    arguments: Callable[[int], tuple[Any, ...]] = lambda n: (),
+    between: Callable[[int, Any], Any] = lambda n, step: None,
+    compiles: bool | None = True,
+) -> Any:
+    """See that a step and the compiled step give and change the same, call by call.
+
+    Args:
+        make: gives a step and a function that lists the tensors it changes.
+        arguments: of call number n.
+        between: called before each call with the step itself.
+        compiles: whether the step is to be replayed in the end; None for either.
+
+    Returns:
+        The compiled step; as `found`, what its calls gave and changed.
+    """
+    found: list[Any] = []
+
+    def program(compiled: Any) -> Any:
+        original, state = make()
+        step = compiled(original)
+        for n in range(calls):
+            between(n, original)
+            found.append(outcome(step, *arguments(n)) + snapshot(state()))
+            yield found[-1]
+
+    (step,) = alike(program, fullgraph=compiles is True, compiles=compiles)
+    step.found = found[calls:]
+    return step
 
 
 def array(*shape: int, seed: int = 0) -> Any:

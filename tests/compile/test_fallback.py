@@ -9,6 +9,7 @@ import random
 import re
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,30 +18,22 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
-from tests.compile.beside import alike, array, behind, caught, compare, flat, of_leaf, usual
-
-SETTINGS = {"factor": 2.0}
-GENERATOR = np.random.default_rng(0)
-COUNTS = np.zeros(3)
+from tests.compile.beside import alike, array, caught, compare, flat, of_leaf, usual
 
 
-def scene(loss: Callable[[Any, Any], Any], trains: bool = True) -> Any:
-    """A step that gives a loss of a linear model, and trains it; the tensors that it changes."""
-    model = nn.Linear(4, 2)
-    optimizer, x = optim.SGD(model.parameters(), lr=0.1, momentum=0.5), array(3, 4)
+def scene(loss: Callable[[Any, Any, Any], Any], trains: bool = True) -> Any:
+    """A step that gives a loss of a linear model, an input and a state, and trains the model."""
+    model, x = nn.Linear(4, 2), array(3, 4)
+    held = SimpleNamespace(numbers=np.random.default_rng(0), counts=np.zeros(3), dict={"n": 0})
     if not trains:
-        return (lambda: loss(model, x)), lambda: [*model.parameters()]
-    return usual(model, optimizer, lambda: loss(model, x))
+        return (lambda: loss(model, x, held)), lambda: [*model.parameters()]
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
+    return usual(model, optimizer, lambda: loss(model, x, held))
 
 
-def count() -> float:
-    SETTINGS["factor"] += 1.0
-    return SETTINGS["factor"]
-
-
-def counted() -> float:
-    COUNTS[0] += 1
-    return float(COUNTS[0])
+def counted(counts: Any, key: Any) -> float:
+    counts[key] += 1
+    return float(counts[key])
 
 
 def halved(weight: Any) -> None:
@@ -48,50 +41,36 @@ def halved(weight: Any) -> None:
 
 
 # What depends on values, and is not only read: see READS.
-LOSSES: dict[str, Callable[[Any, Any], Any]] = {
-    "branch": lambda m, x: (out := m(x).pow(2).mean()) * (2 if out > 0.5 else 1),
-    "print": lambda m, x: (m(x).sum(), print("a step"))[0],
-    "repr": lambda m, x: (out := m(x).sum(), repr(out))[0],
-    "a generator of NumPy's": lambda m, x: m(x).sum() * float(GENERATOR.normal()),
-    "an array that changes": lambda m, x: m(x).sum() * counted(),
-    "a dict that changes": lambda m, x: m(x).sum() * count(),
-    "picking": lambda m, x: (out := m(x))[out > 0].sum() + out.sum(),
-    "finding": lambda m, x: (out := m(x)).sum() + out.nonzero().sum(),
-    "freezing": lambda m, x: (m.bias.requires_grad_(not m.bias.requires_grad), m(x).sum())[1],
-    "other memory": lambda m, x: (halved(m.weight), m(x).sum())[1],
-    "a graph that is kept": lambda m, x: (
+LOSSES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "branch": lambda m, x, o: (out := m(x).pow(2).mean()) * (2 if out > 0.5 else 1),
+    "repr": lambda m, x, o: (out := m(x).sum(), repr(out))[0],
+    "a generator of NumPy's": lambda m, x, o: m(x).sum() * float(o.numbers.normal()),
+    "an array that changes": lambda m, x, o: m(x).sum() * counted(o.counts, 0),
+    "a dict that changes": lambda m, x, o: m(x).sum() * counted(o.dict, "n"),
+    "picking": lambda m, x, o: (out := m(x))[out > 0].sum() + out.sum(),
+    "finding": lambda m, x, o: (out := m(x)).sum() + out.nonzero().sum(),
+    "freezing": lambda m, x, o: (
+        m.bias.requires_grad_(not m.bias.requires_grad), m(x).sum()
+    )[1],
+    "other memory": lambda m, x, o: (halved(m.weight), m(x).sum())[1],
+    "a graph that is kept": lambda m, x, o: (
         out := m(x).pow(2).sum(), m.zero_grad(), out.backward(retain_graph=True)
     )[0],
-    "a leaf": lambda m, x: m(x) * torch.ones(2, requires_grad=True),
+    "a leaf": lambda m, x, o: m(x) * torch.ones(2, requires_grad=True),
 }  # fmt: skip
 RETURNED = ("a graph that is kept", "a leaf")
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_step_runs_as_it_is(name: str) -> None:
-    states = []
-    for wrapped in (False, True):
-        SETTINGS["factor"], COUNTS[0] = 2.0, 0
-        globals()["GENERATOR"] = np.random.default_rng(0)
-        torch.manual_seed(0)
-        step, state = scene(LOSSES[name], trains=name not in RETURNED)
-        found: list[Any] = []
+    def make() -> Any:
+        return scene(LOSSES[name], trains=name not in RETURNED)
 
-        def run() -> None:
-            function = torch.compile(step) if wrapped else step
-            for _ in range(6):
-                found.append(flat(function()))
-                found.append(flat(state()))
-
-        warned = caught(run)
-        assert len(warned) == wrapped, warned
-        if wrapped:
-            codes = LOSSES[name].__code__, step.__code__
-            places = [f" {code.co_filename}:{code.co_firstlineno}: " for code in codes]
-            assert any(place in warned[0] for place in places), warned
-        states.append(found)
-    if "NumPy" not in name:
-        assert states[0] == states[1]
+    warned = caught(lambda: compare(make, 6, compiles=False))
+    assert len(warned) == 1, warned
+    codes = LOSSES[name].__code__, make()[0].__code__
+    places = [f" {code.co_filename}:{code.co_firstlineno}: " for code in codes]
+    assert any(place in warned[0] for place in places), warned
 
 
 def test_fullgraph_raises_instead_at_every_call() -> None:
@@ -137,24 +116,29 @@ def hooked(params: Any) -> Any:
 
 def hook_later(n: int, step: Any) -> None:
     if n == 6:
-        behind(step).optimizer.register_step_post_hook(clamp)
+        step.optimizer.register_step_post_hook(clamp)
+
+
+def sgd(params: Any) -> Any:
+    return optim.SGD(params, lr=0.5)
+
+
+def stay(n: int, step: Any) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("make", "between", "why"),
     [
-        (Mine, None, "count"),
-        (hooked, None, "has hooks of its steps"),
-        (lambda params: optim.SGD(params, lr=0.5), hook_later, "has hooks of its steps"),
-        (lambda params: optim.Adam(params, lr=torch.tensor(0.1)), None,
+        (Mine, stay, "count"),
+        (hooked, stay, "has hooks of its steps"),
+        (sgd, hook_later, "has hooks of its steps"),
+        (lambda params: optim.Adam(params, lr=torch.tensor(0.1)), stay,
          "is a tensor, with a precision of its own"),
     ],
 )  # fmt: skip
 def test_an_optimizer_runs_as_it_is(make: Any, between: Any, why: str) -> None:
     with pytest.warns(UserWarning, match=why):
-        compare(
-            lambda: trained(make), 10, between=between or (lambda n, step: None), compiles=False
-        )
+        compare(lambda: trained(make), 10, between=between, compiles=None)
 
 
 def test_a_wrong_replay_is_noticed(monkeypatch: Any) -> None:
@@ -251,7 +235,9 @@ def calls_back() -> None:
         stack.callback(print, "x")
 
 
-@pytest.mark.parametrize("say", [SAY, lambda: list(map(print, ["x"])), calls_back])
+@pytest.mark.parametrize(
+    "say", [SAY, lambda: print("x"), lambda: list(map(print, ["x"])), calls_back]
+)
 def test_every_call_prints(say: Any, capsys: Any) -> None:
     compiled = torch.compile(lambda: (say(), torch.ones(1))[1])
     assert len(caught(lambda: [compiled() for _ in range(CALLS)])) == 1
@@ -260,7 +246,6 @@ def test_every_call_prints(say: Any, capsys: Any) -> None:
 
 # What Python reads of tensors - values, lengths, places in memory - is what it is at each call.
 
-READINGS = 10
 Read = Callable[[Any, Any], Any]
 
 READS: dict[str, Read] = {
@@ -332,42 +317,24 @@ def shared(w: Any, whole: Any, part: Any) -> Any:
     return w * whole
 
 
-def of_an_argument(read: Read) -> tuple[Any, Callable[[int], tuple[Any, ...]]]:
-    step, _ = of_leaf(lambda w, x: read(w, x).sum() + (w * w).sum())
-    return step, lambda n: (array(3, seed=n),)
-
-
-def of_a_variable(read: Read) -> tuple[Any, Callable[[int], tuple[Any, ...]]]:
-    x = array(3, seed=5)
-    step, _ = of_leaf(lambda w: read(w, x).sum() + (w * w).sum())
-    return step, lambda n: (x.copy_(array(3, seed=n)), ())[1]
-
-
 @pytest.mark.parametrize("name", READS)
-@pytest.mark.parametrize("scene", [of_an_argument, of_a_variable])
-def test_what_is_read(name: str, scene: Any) -> None:
-    outcomes = []
-    for compiled in (False, True):
-        torch.manual_seed(0)
-        random.seed(0)
-        np.random.seed(0)  # noqa: NPY002
-        step, arguments = scene(READS[name])
-        function = torch.compile(step) if compiled else step
-        found: list[Any] = []
+@pytest.mark.parametrize("argument", [True, False], ids=["argument", "variable"])
+def test_what_is_read(name: str, argument: bool) -> None:
+    read, variable = READS[name], array(3)
 
-        def run(found: list[Any] = found, function: Any = function, of: Any = arguments) -> None:
-            for n in range(READINGS):
-                RARE["now"] = n > 6
-                try:
-                    found.append(flat(function(*of(n))))
-                except Exception as error:
-                    found.append([type(error), str(error)])
+    def make() -> Any:
+        if argument:
+            return of_leaf(lambda w, x: read(w, x).sum() + (w * w).sum())
+        return of_leaf(lambda w: read(w, variable).sum() + (w * w).sum())
 
-        warned = [text for text in caught(run) if "runs `" in text]
-        assert len(warned) <= compiled
-        assert all(re.search(r"(test_fallback|beside)\.py:\d+: ", text) for text in warned), warned
-        outcomes.append(found)
-    assert outcomes[0] == outcomes[1]
+    def arguments(n: int) -> tuple[Any, ...]:
+        RARE["now"] = n > 6
+        x = array(3, seed=n)
+        return (x,) if argument else (variable.copy_(x), ())[1]
+
+    warned = [w for w in caught(lambda: compare(make, 10, arguments, compiles=None)) if "runs" in w]
+    assert len(warned) <= 1
+    assert all(re.search(r"(test_fallback|beside)\.py:\d+: ", text) for text in warned), warned
 
 
 def test_a_kernel_whose_shape_comes_to_be_another(monkeypatch: pytest.MonkeyPatch) -> None:

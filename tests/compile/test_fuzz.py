@@ -1,14 +1,13 @@
 """Random programs, compiled and not: what they compute, write, and differentiate."""
 
 import random
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import nanotorch as torch
-from tests.compile.beside import array, flat
+from tests.compile.beside import alike, array, in_two, outcome, snapshot
 
 Call = Callable[..., Any]
 UNARY: list[Call] = [
@@ -60,7 +59,7 @@ def program(seed: int) -> Program:
 
 
 def scene(lines: Program, seed: int) -> Any:
-    """A function that runs the program, one that goes backward and on; and the leaves."""
+    """A function that runs the program, one that goes backward and on; and the tensors."""
     leaves = [array(4, 4, seed=seed + n).requires_grad_(n < 2) for n in range(3)]
     buffer = torch.zeros(4, 4)
 
@@ -73,7 +72,8 @@ def scene(lines: Program, seed: int) -> Any:
                 made.append(call(*[made[p] for p in places]))
         return sum(t.sum() * 0.1 for t in made[3:]) + leaves[0].sum(), made[-1] * 1
 
-    def finish(total: Any, last: Any) -> Any:
+    def finish(results: Any) -> Any:
+        total, last = results
         for leaf in leaves[:2]:
             leaf.grad = None
         (total + last.sum() if seed % 3 == 0 else total).backward()
@@ -86,46 +86,29 @@ def scene(lines: Program, seed: int) -> Any:
     return forward, finish, [*leaves, buffer]
 
 
-def outcome(step: Any, tensors: list[Any]) -> Any:
-    """What a call leaves, or its error."""
-    try:
-        result = flat(step())
-    except Exception as error:
-        return f"{type(error).__name__}: {error}".partition("\n")[0]
-    return result + flat([(t, t.grad, t._version) for t in tensors])
-
-
 BLOCKS = [
     range(6),
     *(pytest.param(range(n, n + 40), marks=pytest.mark.slow) for n in range(0, 480, 40)),
 ]
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("outside", [False, True], ids=["whole", "outside"])
 @pytest.mark.parametrize("seeds", BLOCKS, ids=str)
 def test_random_programs(seeds: range, outside: bool) -> None:
     compiled_count = 0
     for seed in seeds:
         lines = program(seed)
-        (plain, end, state), (forward, finish, own) = scene(lines, seed), scene(lines, seed)
 
-        def whole(forward: Any = forward, finish: Any = finish) -> Any:
-            return finish(*forward())
-
-        compiled = torch.compile(forward if outside else whole)
-
-        def step(compiled: Any = compiled, finish: Any = finish) -> Any:
-            return finish(*compiled()) if outside else compiled()
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        def calls(compiled: Any, lines: Program = lines, seed: int = seed) -> Any:
+            forward, finish, tensors = scene(lines, seed)
+            step = in_two(compiled, forward, finish, not outside)
             for n in range(7):
                 torch.manual_seed(n)
-                expected = outcome(lambda: end(*plain()), state)
-                torch.manual_seed(n)
-                found = outcome(step, own)
-                assert found == expected, f"program {seed}, call {n}"
-        problem = compiled.report().problem
+                yield [outcome(step), snapshot(tensors)]
+
+        (function,) = alike(calls, fullgraph=False, compiles=None)
+        problem = function.report().problem
         assert problem is None or "otherwise" not in problem, f"program {seed}: {problem}"
-        compiled_count += bool(compiled.report().plans)
+        compiled_count += bool(function.report().plans)
     assert compiled_count >= len(seeds) / 2

@@ -56,7 +56,7 @@ def test_a_mode_that_observes_operations_is_on_for_a_call(mode: Any, when: int) 
         with anomaly(), pytest.raises(RuntimeError, match="nan"):
             step()
 
-    alike(lambda compiled: list(program(compiled)))
+    alike(program)
 
 
 def calls(step: Any) -> list[Any]:

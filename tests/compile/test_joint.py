@@ -150,7 +150,7 @@ def test_a_training(make: Any, loss: Any, change: Any) -> None:
             state = [(p, p.grad, p._version) for p in model.parameters()]
             yield [out.detach(), state, list(model.buffers()), torch.get_rng_state()]
 
-    alike(lambda compiled: list(train(compiled)))
+    alike(train)
 
 
 def product(x: Any, w: Any) -> Any:
@@ -283,7 +283,7 @@ def test_a_use(body: Any, use: Any) -> None:
             found = use(f, w)
             yield found if isinstance(found, torch.Tensor) else list(found)
 
-    alike(lambda compiled: list(program(compiled)))
+    alike(program)
 
 
 def test_gradients_of_gradients_run_as_it_is() -> None:
@@ -355,7 +355,7 @@ def test_several_results(used: str) -> None:
             for p in leaves:
                 p.grad = None
 
-    alike(lambda compiled: list(program(compiled)), fullgraph=False)
+    alike(program, fullgraph=False)
 
 
 SEEN: list[str] = []
