@@ -1,7 +1,9 @@
 """The picture: well-formed, complete, nothing over anything else, and readable when large."""
 
+import random
 import sys
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import nanotorch as torch
 from nanotorch.autograd import make_dot
 from nanotorch.autograd.graph_text import PART, PART_ROW, WHOLE, tree
-from nanotorch.autograd.graph_view import GraphView
+from nanotorch.autograd.graph_view import Edge, GraphView, Rows
 from tests.autograd.graph_view_cases import CASES, Case, mlp
 from tests.autograd.pictures import Picture
 
@@ -38,10 +40,24 @@ def recurrent(steps: int) -> Any:
     return h.sum()
 
 
+def random_graph(seed: int) -> Any:
+    """Products and parts of what was made before; links of any length, in bundles and labelled."""
+    choose = random.Random(seed)
+    made = [leaf(6) for _ in range(3)]
+    for _ in range(choose.randint(4, 20)):
+        a, b = choose.choices(made, k=2)
+        made += [a * b] if choose.random() < 0.6 else torch.cat([a, b]).split(6)
+    return sum(t.sum() for t in choose.sample(made, 3))
+
+
 VIEWS = {
     **{case.__name__: case for case in CASES},
     "attention": lambda torch: (attention(4), {"show_saved": True, "show_attrs": True}),
     "recurrent": lambda torch: (recurrent(12), {"show_saved": True}),
+    **{
+        f"random {seed}": lambda torch, seed=seed: (random_graph(seed), {"show_saved": seed % 2})
+        for seed in range(16)
+    },
 }
 
 
@@ -114,6 +130,21 @@ def test_straight_links_stay_straight() -> None:
         h = h.exp() * w
     # One bend where the weight's way begins, and one for each of its uses.
     assert len(bends(make_dot(h))) <= 31
+    lines = [line for _, _, line in Picture(make_dot(attention(4)).svg).links]
+    aside = sum(abs(a - b) for line in lines for (a, _), (b, _) in pairwise(line))
+    assert aside < 10_000  # in all
+
+
+def test_crossings_are_removed() -> None:
+    before = after = 0
+    for seed in range(20):
+        choose = random.Random(seed)
+        edges = {Edge(*sorted(choose.sample(range(20), 2))) for _ in range(30)}
+        rows = Rows([(50.0, 20.0)] * 20, sorted(edges))
+        before += rows.crossings()
+        rows.reduce_crossings()
+        after += rows.crossings()
+    assert 0 < after < 0.7 * before
 
 
 def test_hostile_names() -> None:

@@ -1,6 +1,5 @@
 """L-BFGS, with and without line search."""
 
-import copy
 from typing import Any
 
 from tests.answers import numbers, raised
@@ -100,23 +99,6 @@ def bounded_searches(torch: Any) -> Any:
 
     optimizer.step(falling)
     yield from [numbers(p), optimizer.state[p]["func_evals"]]
-
-
-def states(torch: Any) -> Any:
-    """A restored or copied optimizer goes on as the first would have."""
-    for options in ({"lr": 0.1, "max_iter": 4}, {"max_iter": 4, "line_search_fn": "strong_wolfe"}):
-        first, closure, _ = problem(torch, 1.0, **options)
-        first.step(closure)
-        other, again, _ = problem(torch, 1.0, lr=9.0)
-        other.load_state_dict(copy.deepcopy(first.state_dict()))
-        with torch.no_grad():
-            for a, b in zip(first.param_groups[0]["params"], other.param_groups[0]["params"],
-                            strict=True):  # fmt: skip
-                b.copy_(a)
-        yield [numbers(first.step(closure)), numbers(other.step(again)), other]
-        yield numbers(other.param_groups[0]["params"])
-        single = first.state_dict()["state"][0]
-        yield [list(single), single["al"][-1], single["n_iter"]]
 
 
 def arguments(torch: Any) -> Any:

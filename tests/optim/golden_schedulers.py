@@ -200,27 +200,6 @@ def plateaus(torch: Any) -> Any:
     ]  # fmt: skip
 
 
-def resumed(torch: Any) -> Any:
-    """A restored scheduler goes on as the first would have."""
-    answers = {}
-    for name, make in _makers(torch).items():
-        first = optimizer_of(torch)
-        scheduler = make(first)
-        advance(first, scheduler, times=4)
-        second = optimizer_of(torch)
-        other = make(second)
-        second.load_state_dict(first.state_dict())
-        state = scheduler.state_dict()
-        other.load_state_dict(state)
-        seen = []
-        for _ in range(5):
-            advance(first, scheduler, second, other)
-            assert rates(first) == rates(second)
-            seen.append(rates(second))
-        answers[name] = [seen, list(other.state_dict())]
-    return answers
-
-
 def beginning_late(torch: Any) -> Any:
     """Schedulers made for a later epoch."""
     s = torch.optim.lr_scheduler

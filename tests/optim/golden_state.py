@@ -27,17 +27,6 @@ def _names(torch: Any) -> dict[str, Any]:
 session = sessions(_names)
 
 states = session("""
-a restored optimizer goes on as the first would have
-    kinds = [("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {"amsgrad": True})]
-    for kind, options in (*kinds, ("AdamW", {"weight_decay": 0.3})):
-        params, optimizer = made(kind, **options)
-        copied = [torch.nn.Parameter(p.detach().clone()) for p in params]
-        other = getattr(torch.optim, kind)(copied, lr=99.0)
-        _ = other.load_state_dict(optimizer.state_dict())
-        for step in (7, 8):
-            for ps, o in ((params, optimizer), (copied, other)):
-                _ = feed(ps, step), o.step()
-        numbers(copied), other
 conversions
     (_, optimizer), doubles = made("Adam"), [p.detach().double().requires_grad_() for p in start()]
     other = torch.optim.Adam(doubles)

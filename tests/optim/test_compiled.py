@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from tests.compile.beside import array, compare
+from tests.compile.beside import array, compare, usual
 
 KINDS = (
     "SGD", "Adam", "AdamW", "Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop",
@@ -28,18 +28,14 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def scene(kind: str, update: Any = None, **options: Any) -> Any:
-    """What makes a model, and a step that trains it.
+def once(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
+    loss = evaluate()
+    optimizer.step()
+    return loss
 
-    Args:
-        update: what the step does with the optimizer, a function that evaluates, and a
-            schedule.
-    """
 
-    def usually(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
-        loss = evaluate()
-        optimizer.step()
-        return loss
+def scene(kind: str, update: Any = once, **options: Any) -> Any:
+    """What makes a step that gives ``update`` an optimizer, an evaluation and a schedule."""
 
     def make() -> Any:
         model, x = torch.nn.Linear(4, 2), array(3, 4)
@@ -52,14 +48,8 @@ def scene(kind: str, update: Any = None, **options: Any) -> Any:
             loss.backward()
             return loss
 
-        def step() -> Any:
-            return (update or usually)(optimizer, evaluate, schedule)
-
-        def state() -> list[Any]:
-            held = [t for entry in optimizer.state.values() for t in entry.values()]
-            return [*model.parameters(), *(t for t in held if isinstance(t, torch.Tensor))]
-
-        return step, state
+        _, state = usual(model, optimizer, evaluate)
+        return (lambda: update(optimizer, evaluate, schedule)), state
 
     return make
 
@@ -70,10 +60,8 @@ def test_optimizers_are_replayed(kind: str, options: dict[str, Any]) -> None:
 
 
 def twice(optimizer: Any, evaluate: Any, schedule: Any) -> Any:
-    for _ in range(2):
-        loss = evaluate()
-        optimizer.step()
-    return loss
+    once(optimizer, evaluate, schedule)
+    return once(optimizer, evaluate, schedule)
 
 
 def clipped(optimizer: Any, evaluate: Any, schedule: Any) -> Any:

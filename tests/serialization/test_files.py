@@ -4,6 +4,7 @@ import io
 import os
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,11 @@ def written(obj: object) -> bytes:
     file = io.BytesIO()
     torch.save(obj, file)
     return file.getvalue()
+
+
+def loaded(data: bytes, **options: object) -> Any:
+    """What a file of these bytes holds."""
+    return torch.load(io.BytesIO(data), **options)
 
 
 def file_of(header: bytes) -> bytes:
@@ -48,9 +54,12 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert torch.load(tmp_path / "a.pt") == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="terminals are POSIX's")
 def test_devices_are_not_replaced() -> None:
-    torch.save(1, os.devnull)
-    assert not Path(os.devnull).is_file()
+    """A terminal: no file can take its place, however wrong `save` is."""
+    _, terminal = os.openpty()
+    torch.save(1, os.ttyname(terminal))
+    assert Path(os.ttyname(terminal)).is_char_device()
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch) -> None:
@@ -86,14 +95,14 @@ def test_places_that_are_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("where", ["cuda", torch.device("cuda:0"), {"cpu": "cuda:1"}])
 def test_devices_that_are_not_there(where: object) -> None:
     with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
-        torch.load(io.BytesIO(written(1)), map_location=where)
+        loaded(written(1), map_location=where)
 
 
 @pytest.mark.parametrize(
     "where", [None, "cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, place: storage]
 )
 def test_the_cpu_by_any_name(where: object) -> None:
-    assert torch.load(io.BytesIO(written(1)), map_location=where) == 1
+    assert loaded(written(1), map_location=where) == 1
 
 
 def test_equal_objects_make_equal_files() -> None:
@@ -147,9 +156,9 @@ def test_a_file_that_was_cut_off() -> None:
     data = written({"w": torch.arange(6.0), "t": torch.ones(2, 2).t()})
     for length in range(1, len(data)):
         with pytest.raises(RuntimeError, match=r"cut off|no file of nanotorch"):
-            torch.load(io.BytesIO(data[:length]))
+            loaded(data[:length])
     with pytest.raises(RuntimeError, match="damaged"):
-        torch.load(io.BytesIO(data + b"\0"))
+        loaded(data + b"\0")
 
 
 def test_a_file_that_was_changed() -> None:
@@ -161,9 +170,9 @@ def test_a_file_that_was_changed() -> None:
         changed = bytearray(data)
         changed[position] ^= 1
         try:
-            loaded = torch.load(io.BytesIO(bytes(changed)))
+            found = loaded(bytes(changed))
         except RuntimeError:
             continue
         unseen += 1
-        assert torch.equal(loaded["w"], obj["w"])
+        assert torch.equal(found["w"], obj["w"])
     assert unseen < 40  # padding, and the names of texts

@@ -1,7 +1,6 @@
 """Forged files: `load` refuses each in one way, and takes no more memory than the file has."""
 
 import copy
-import io
 import json
 import os
 import pickle
@@ -16,7 +15,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import serialization as archive
-from tests.serialization.test_files import written
+from tests.serialization.test_files import loaded, written
 from tests.several import places
 
 ENTRY = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
@@ -33,6 +32,29 @@ def forged(header: Any, data: bytes = b"") -> bytes:
     """The bytes of a file with this header, an object for JSON or its text."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
+
+
+def parts(file: bytes) -> tuple[Any, bytes]:
+    """The header of a file and what follows it."""
+    start = 8 + int.from_bytes(file[:8], "little")
+    return json.loads(file[8:start]), file[start:]
+
+
+def described(file: bytes, *changes: tuple[str, str]) -> bytes:
+    """A file with these changes in its description, and the checksum that it then needs."""
+    header, data = parts(file)
+    text = header["__metadata__"]["nanotorch"]
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    describe(header, text)
+    return forged(header, data)
+
+
+def describe(header: Any, text: str) -> None:
+    """Put another description into a header, with the checksum that it needs."""
+    checksum = str(zlib.crc32(text.encode(errors="replace")))
+    header["__metadata__"] |= {"nanotorch": text, "nanotorch.crc32": checksum}
 
 
 def test_a_file_that_grows_shorter_while_it_is_read(tmp_path, monkeypatch) -> None:
@@ -79,7 +101,7 @@ def test_a_file_that_grows_shorter_while_it_is_read(tmp_path, monkeypatch) -> No
 def test_a_header_that_was_forged(header: Any, size: int, message: str) -> None:
     data = forged(header.encode() if isinstance(header, str) else header, b"\0" * size)
     with pytest.raises(RuntimeError, match=f"^the file.*{message}"):
-        torch.load(io.BytesIO(data))
+        loaded(data)
 
 
 @pytest.mark.parametrize(
@@ -103,34 +125,16 @@ def test_a_header_that_was_forged(header: Any, size: int, message: str) -> None:
 )
 def test_a_description_of_what_cannot_be(old: str, new: str, message: str) -> None:
     """Checksums are no secret: what a forger writes there leads to errors, to nothing else."""
-    header, data = parts(OURS)
-    text = header["__metadata__"]["nanotorch"]
-    assert old in text
-    describe(header, text.replace(old, new, 1))
     with pytest.raises(RuntimeError, match=f"^the file.*{message}"):
-        torch.load(io.BytesIO(forged(header, data)))
+        loaded(described(OURS, (old, new)))
 
 
 def test_views_with_gaps_of_an_earlier_version() -> None:
     """Its files had no gaps: they ask for more memory than they have bytes, as a forger's may."""
-    header, data = parts(OURS)
-    describe(header, header["__metadata__"]["nanotorch"].replace('"bytes":24', '"bytes":49'))
+    file = described(OURS, ('"bytes":24', '"bytes":49'))
     with pytest.raises(RuntimeError, match="if you trust the file, load it with weights_only="):
-        torch.load(io.BytesIO(forged(header, data)))
-    loaded = torch.load(io.BytesIO(forged(header, data)), weights_only=False)
-    assert repr(loaded) == repr(torch.load(io.BytesIO(OURS)))
-
-
-def parts(file: bytes) -> tuple[Any, bytes]:
-    """The header of a file and what follows it."""
-    start = 8 + int.from_bytes(file[:8], "little")
-    return json.loads(file[8:start]), file[start:]
-
-
-def describe(header: Any, text: str) -> None:
-    """Put another description into a header, with the checksum that it needs."""
-    checksum = str(zlib.crc32(text.encode(errors="replace")))
-    header["__metadata__"] |= {"nanotorch": text, "nanotorch.crc32": checksum}
+        loaded(file)
+    assert repr(loaded(file, weights_only=False)) == repr(loaded(OURS))
 
 
 def test_a_file_without_end(tmp_path: Path) -> None:
@@ -149,7 +153,7 @@ def test_a_file_larger_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("nanotorch.serialization.read_arrays", full)
     with pytest.raises(RuntimeError, match="its 4 bytes do not fit into the memory"):
-        torch.load(io.BytesIO(forged({"a": ENTRY}, b"1234")))
+        loaded(forged({"a": ENTRY}, b"1234"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
@@ -215,7 +219,7 @@ def test_forged_files_of_all_kinds(seed: int, files: int) -> None:
         data = forgery(chance)
         tracemalloc.start()
         try:
-            torch.load(io.BytesIO(data))
+            loaded(data)
             told = ""
         except (RuntimeError, pickle.UnpicklingError) as error:
             told = str(error).removeprefix("Weights only load failed: ")

@@ -9,6 +9,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.optim import lr_scheduler
+from tests.optim.golden_schedulers import _makers
 
 OPTIMIZERS: dict[str, dict[str, Any]] = {
     "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True}, "Adam": {"lr": 0.01, "amsgrad": True},
@@ -17,21 +18,17 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "RMSprop": {"centered": True, "momentum": 0.5}, "Rprop": {},
 }  # fmt: skip
 SCHEDULERS: dict[str, Callable[[Any], Any]] = {
-    "MultiStepLR": lambda o: lr_scheduler.MultiStepLR(o, [2, 2, 4]),
-    "OneCycleLR": lambda o: lr_scheduler.OneCycleLR(o, 0.1, total_steps=20),
-    "LambdaLR": lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 0.9**epoch),
-    "ReduceLROnPlateau": lambda o: lr_scheduler.ReduceLROnPlateau(o, patience=1),
-    "SequentialLR": lambda o: lr_scheduler.SequentialLR(
-        o, [lr_scheduler.ConstantLR(o), lr_scheduler.ExponentialLR(o, 0.9)], [2]
-    ),
-    "CosineAnnealingWarmRestarts": lambda o: lr_scheduler.CosineAnnealingWarmRestarts(o, 3),
+    **_makers(torch),
+    "plateau": lambda o: lr_scheduler.ReduceLROnPlateau(o, patience=1),
 }
 
 
 def training(optimizer: str, scheduler: str) -> tuple[Any, Any, Any]:
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1))
-    chosen = getattr(torch.optim, optimizer)(model.parameters(), **OPTIMIZERS[optimizer])
+    groups = [{"params": part.parameters()} for part in (model[:2], model[3])]
+    params = model.parameters() if optimizer == "LBFGS" else groups
+    chosen = getattr(torch.optim, optimizer)(params, **OPTIMIZERS[optimizer])
     return model, chosen, SCHEDULERS[scheduler](chosen)
 
 
@@ -53,8 +50,7 @@ def step(model: Any, optimizer: Any, scheduler: Any) -> float:
     return loss
 
 
-CASES = [(name, "LambdaLR") for name in OPTIMIZERS]
-CASES += [("SGD", name) for name in SCHEDULERS if name != "LambdaLR"]
+CASES = [*((name, "lambda") for name in OPTIMIZERS), *(("SGD", name) for name in SCHEDULERS)]
 
 
 @pytest.mark.parametrize(("optimizer", "scheduler"), CASES)
