@@ -49,49 +49,36 @@ LONG = ("chain of 1,000", "MLP 784-256-128-10", "MLP 1024-1024-1024-10")
     [pytest.param(w, marks=[pytest.mark.slow] * (w.name in LONG)) for w in SHORT],
     ids=lambda w: w.name,
 )
-def test_all_candidates_have_the_same_losses(workload: Any) -> None:
+def test_all_candidates_have_the_same_losses_which_fall(workload: Any) -> None:
     candidates = own_candidates(workload)
     made, notes = measuring.ready(workload, candidates)
     assert [entry.candidate for entry in made] == candidates
     assert notes == []
+    if workload.group == "steps":
+        losses, _ = measuring.losses(workload.by_hand(), workload.steps)
+        assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("workload", [w for w in SHORT if w.group == "steps"], ids=lambda w: w.name)
-def test_the_loss_falls(workload: Any) -> None:
-    losses, _ = measuring.losses(workload.by_hand(), workload.steps)
-    assert losses[-1] < losses[0]
+def fails() -> Any:
+    raise RecursionError("too deep")
 
 
-class TestNobodyWinsByComputingSomethingElse:
-    workload = named("funcmin")
-
-    def other(self, rival: bool) -> list[Any]:
-        """NumPy with the right function, somebody with another one."""
-        cheat = workloads.Candidate("cheat", named("rosenbrock").by_hand, rival=rival)
-        return [workloads.Candidate(workloads.NUMPY, self.workload.by_hand), cheat]
-
-    def test_nanotorch_and_pytorch_end_the_run(self) -> None:
-        with pytest.raises(SystemExit, match="funcmin: cheat computes"):
-            measuring.ready(self.workload, self.other(rival=False))
-
-    def test_a_rival_is_left_out_with_a_note(self) -> None:
-        made, notes = measuring.ready(self.workload, self.other(rival=True))
-        assert [entry.candidate.name for entry in made] == [workloads.NUMPY]
-        assert notes[0].startswith("funcmin: cheat computes")
-
-    def test_so_is_a_rival_that_fails(self) -> None:
-        def fail() -> Any:
-            raise RecursionError("too deep")
-
-        candidates = [self.other(True)[0], workloads.Candidate("deep", fail, rival=True)]
-        made, notes = measuring.ready(self.workload, candidates)
-        assert len(made) == 1
-        assert notes == ["funcmin: deep fails: 'too deep'"]
-
-    def test_a_loss_that_is_no_number_agrees_with_nothing(self) -> None:
-        nan = [np.array(np.nan)]
-        assert not measuring.agree(nan, nan)
-        assert not measuring.agree([np.zeros(1)], [np.zeros(())])
+def test_nobody_wins_by_computing_something_else() -> None:
+    """PyTorch and nanotorch end the run; a rival is left out with a note."""
+    workload, other = named("funcmin"), named("rosenbrock").by_hand
+    right = workloads.Candidate(workloads.NUMPY, workload.by_hand)
+    with pytest.raises(SystemExit, match="funcmin: cheat computes"):
+        measuring.ready(workload, [right, workloads.Candidate("cheat", other)])
+    for name, step, told in (
+        ("cheat", other, "funcmin: cheat computes"), ("deep", fails, "funcmin: deep fails: 'too d"),
+    ):  # fmt: skip
+        rival = workloads.Candidate(name, step, rival=True)
+        made, (note,) = measuring.ready(workload, [right, rival])
+        assert [entry.candidate for entry in made] == [right]
+        assert note.startswith(told)
+    nan = [np.array(np.nan)]
+    assert not measuring.agree(nan, nan)
+    assert not measuring.agree([np.zeros(1)], [np.zeros(())])
 
 
 def test_a_measured_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,67 +90,62 @@ def test_a_measured_row(monkeypatch: pytest.MonkeyPatch) -> None:
         assert figures["rounds"] == measuring.ROUNDS[1]
 
 
-class TestTables:
-    names = (workloads.NANOTORCH, workloads.COMPILED, workloads.NUMPY, workloads.TORCH)
-    rows = (row("funcmin", nanotorch=20, NumPy=2, torch=150), row("mul", "ops", nanotorch=1.0))
+ROWS = row("funcmin", nanotorch=20, NumPy=2, torch=150), row("mul", "ops", nanotorch=1.0)
 
-    def markdown(self) -> str:
-        about = {"command": "python bench.py", "machine": "1 x abacus", "versions": "Python 3"}
-        return table.markdown(self.rows, self.names, about)
 
-    @pytest.mark.parametrize(
-        ("shown", "expected"),
-        [
-            (table.ratios, "funcmin 30.0 µs 0.10 7.50"),  # of medians to nanotorch
-            (table.times, "funcmin 30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"),
-        ],
+def in_markdown(rows: Any, names: Any) -> str:
+    about = {"command": "python bench.py", "machine": "1 x abacus", "versions": "Python 3"}
+    text: str = table.markdown(rows, names, about)
+    assert "| mul" not in text  # few operations stand there
+    assert "On 1 x abacus, with Python 3" in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (table.ratios, "funcmin 30.0 µs 0.10 7.50"),  # of medians to nanotorch
+        (table.times, "funcmin 30.0 µs / 20.0 µs 3.00 µs / 2.00 µs 225 µs / 150 µs"),
+        (in_markdown, "| funcmin | 30.0 µs | 0.10 | 7.50 |"),
+    ],
+)
+def test_tables(shown: Any, expected: str) -> None:
+    text = shown(ROWS, (workloads.NANOTORCH, workloads.COMPILED, workloads.NUMPY, workloads.TORCH))
+    (line,) = [line for line in text.splitlines() if "funcmin" in line]
+    assert " ".join(line.split()) == expected
+    assert "compiled" not in text  # which has no figures
+
+
+def test_each_machine_has_a_section_and_the_readme_the_ranges(tmp_path: Path) -> None:
+    docs, readme = tmp_path / "benchmarks.md", tmp_path / "README.md"
+    docs.write_text("# Benchmarks\n", "utf-8")
+    readme.write_text("no markers", "utf-8")
+    with pytest.raises(ValueError, match="has no lines <!-- bench:begin -->"):
+        table.write(docs, readme, "one", "table")
+    assert (docs.read_text("utf-8"), readme.read_text("utf-8")) == ("# Benchmarks\n", "no markers")
+    readme.write_text(f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n", "utf-8")
+    for machine, times in (("one", "4.00"), ("two", "3.00"), ("one", "2.00")):
+        own = "1.00 ms" if machine == "one" else "10.0 µs"
+        rows = "".join(f"| {n} | {own} | 0.10 | {times} |\n" for n in table.IN_README)
+        head = "| | nanotorch | compiled | torch, 1 thread |\n| --- | ---: | ---: | ---: |\n"
+        table.write(docs, readme, machine, head + rows)
+    titles = [line for line in docs.read_text("utf-8").splitlines() if line[:1] == "#"]
+    assert titles == ["# Benchmarks", "## one", "## two"]
+    shown = readme.read_text("utf-8").splitlines()
+    assert (shown[0], shown[-1], len(shown)) == ("above", "below", 11)
+    assert shown[4] == (
+        "| a function of two variables | 10.0 µs to 1.00 ms "
+        "| 2.0 to 3.0 times as long | 20 to 30 times |"
     )
-    def test_rows(self, shown: Any, expected: str) -> None:
-        text = shown(self.rows, self.names)
-        (line,) = [line for line in text.splitlines() if "funcmin" in line]
-        assert " ".join(line.split()) == expected
-        assert "compiled" not in text  # which has no figures
 
-    def test_the_docs_show_training_and_a_few_operations(self) -> None:
-        text = self.markdown()
-        assert "| funcmin | 30.0 µs | 0.10 | 7.50 |" in text
-        assert "| mul" not in text
-        assert "On 1 x abacus, with Python 3" in text
 
-    def test_each_machine_has_a_section_and_the_readme_the_ranges(self, tmp_path: Path) -> None:
-        docs, readme = tmp_path / "benchmarks.md", tmp_path / "README.md"
-        docs.write_text("# Benchmarks\n", "utf-8")
-        readme.write_text(f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n", "utf-8")
-        for machine, times in (("one", "4.00"), ("two", "3.00"), ("one", "2.00")):
-            own = "1.00 ms" if machine == "one" else "10.0 µs"
-            rows = "".join(f"| {n} | {own} | 0.10 | {times} |\n" for n in table.IN_README)
-            head = "| | nanotorch | compiled | torch, 1 thread |\n| --- | ---: | ---: | ---: |\n"
-            table.write(docs, readme, machine, head + rows)
-        assert [line for line in docs.read_text("utf-8").splitlines() if line[:1] == "#"] == [
-            "# Benchmarks", "## one", "## two",
-        ]  # fmt: skip
-        shown = readme.read_text("utf-8").splitlines()
-        assert (shown[0], shown[-1], len(shown)) == ("above", "below", 11)
-        assert shown[4] == (
-            "| a function of two variables | 10.0 µs to 1.00 ms "
-            "| 2.0 to 3.0 times as long | 20 to 30 times |"
-        )
-
-    def test_a_readme_without_markers_is_left_alone(self, tmp_path: Path) -> None:
-        docs, readme = tmp_path / "benchmarks.md", tmp_path / "README.md"
-        for path in (docs, readme):
-            path.write_text("text", "utf-8")
-        with pytest.raises(ValueError, match="has no lines <!-- bench:begin -->"):
-            table.write(docs, readme, "one", "table")
-        assert readme.read_text("utf-8") == docs.read_text("utf-8") == "text"
-
-    @pytest.mark.parametrize(
-        ("value", "unit", "text"),
-        [(0.123, "us", "0.12 µs"), (12.34, "us", "12.3 µs"), (1234, "us", "1.23 ms"),
-         (2.5e6, "us", "2.50 s"), (35.67, "MB", "35.7 MB")],
-    )  # fmt: skip
-    def test_figures(self, value: float, unit: str, text: str) -> None:
-        assert table.figure(value, unit) == text
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(0.123, "us", "0.12 µs"), (12.34, "us", "12.3 µs"), (1234, "us", "1.23 ms"),
+     (2.5e6, "us", "2.50 s"), (35.67, "MB", "35.7 MB")],
+)  # fmt: skip
+def test_figures(value: float, unit: str, text: str) -> None:
+    assert table.figure(value, unit) == text
 
 
 def test_targets_say_what_is_reached() -> None:

@@ -1,7 +1,5 @@
 """The tolerances let roundings pass, and nothing else."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -9,43 +7,34 @@ import nanotorch as torch
 from tests.answers import assert_same, numbers
 from tests.tolerances import rounding
 
-DTYPES = ["float32", "float64"]
+DTYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
 
-def off(tensor: Any, factor: float) -> tuple[Any, Any]:
-    """The answer of a tensor, and of one whose largest element is off by a factor."""
-    other = tensor.clone()
-    at = int(other.abs().argmax())
-    other.view(-1)[at] *= factor
-    return numbers(other), numbers(tensor)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
+@DTYPES
 @pytest.mark.parametrize("depth", [1, 4])
 def test_a_sum_in_any_order_passes(dtype: str, depth: int) -> None:
     """One after another, backwards, by pairs and by blocks, layer after layer."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, 1000)).astype(dtype)
     weights = [(rng.standard_normal((1000, 1000)) / 1000**0.5).astype(dtype) for _ in range(depth)]
-    orders = [np.arange(1000), np.arange(1000)[::-1], rng.permutation(1000)]
-    answers = []
-    for order in orders:
+    answers = [numbers(torch.from_numpy(np.linalg.multi_dot([x, *weights])))]
+    for order in (np.arange(1000), np.arange(1000)[::-1], rng.permutation(1000)):
         y = x
         for w in weights:
             y = sum(y[:, [k]] * w[k] for k in order)
         answers.append(numbers(torch.from_numpy(y)))
-    answers.append(numbers(torch.from_numpy(np.linalg.multi_dot([x, *weights]))))
-    for answer in answers[1:]:
-        assert_same(answer, answers[0], depth=depth)
+        assert_same(answers[-1], answers[0], depth=depth)
+        assert_same(answers[-1], answers[1], depth=depth)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@DTYPES
 @pytest.mark.parametrize("factor", [1 + 1e-4, 1 - 1e-4])
 def test_a_wrong_factor_fails_at_the_depth_of_a_network(dtype: str, factor: float) -> None:
-    answer, expected = off(torch.randn(5, 7, dtype=getattr(torch, dtype)), factor)
-    assert_same(expected, expected, depth=4)
+    tensor = torch.randn(35, dtype=getattr(torch, dtype))
+    wrong = tensor.clone()
+    wrong[int(tensor.abs().argmax())] *= factor
     with pytest.raises(AssertionError):
-        assert_same(answer, expected, depth=4)
+        assert_same(numbers(wrong), numbers(tensor), depth=4)
 
 
 def test_a_dropped_eps_of_a_norm_fails() -> None:
@@ -58,15 +47,6 @@ def test_a_dropped_eps_of_a_norm_fails() -> None:
 
 
 def test_integers_are_equal() -> None:
-    answer, expected = off(torch.tensor([3, 1_000_000_000]), 2)
-    assert_same(expected, expected)
     with pytest.raises(AssertionError):
-        assert_same(answer, expected)
+        assert_same(*(numbers(torch.tensor([3, n])) for n in (1_000_000_000, 1_000_000_001)))
     assert rounding("int64") == rounding("bool") == 0.0
-
-
-def test_numbers_alone_have_the_precision_of_singles() -> None:
-    assert_same([1.0, 2.0, float("nan")], [1.0 + 1e-6, 2.0, float("nan")])
-    for wrong in ([1.0 + 1e-4, 2.0], [1.0, float("inf")], [1.0, 2], [1.0]):
-        with pytest.raises((AssertionError, ValueError)):
-            assert_same(wrong, [1.0, 2.0])
