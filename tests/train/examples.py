@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,15 +112,32 @@ def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) ->
     return refusal
 
 
-def outcome(arguments: list[str], main: Callable[[list[str]], int] = cli.main) -> tuple[int, str]:
-    """Return the exit code and the errors of a command."""
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+COMMANDS = {
+    "train": cli.main, "predict": cli.predict, "sweep": cli.sweep, "compare": cli.compare
+}  # fmt: skip
+
+
+def said(command: str, *more: str) -> tuple[int, str, str]:
+    """Return the exit code of a command as it is typed, what it prints, and its errors.
+
+    Args:
+        more: further words, which no shell takes apart.
+    """
+    name, *words = shlex.split(command)
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         try:
-            code = main(arguments)
+            code = COMMANDS[name]([*words, *more])
         except SystemExit as exit_:  # an override that looks like an option
             code = int(str(exit_.code))
-    return code, errors.getvalue()
+    return code, out.getvalue(), errors.getvalue()
+
+
+def mistake(command: str, *more: str) -> str:
+    """Return the errors of a command that ends with the code of a mistake."""
+    code, _, errors = said(command, *more)
+    assert code == 2
+    return errors
 
 
 class At(Callback):

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch.train import cli, load_config, train
+from nanotorch.train import load_config, train
 from tests.several import places
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
     TABLE,
-    outcome,
     record_of,
+    said,
     write_example,
 )
 from tests.train.test_fuzz import TEXT, VALUES
@@ -89,11 +89,11 @@ def content(run: Path) -> dict[str, bytes | str]:
     return found
 
 
-COMMANDS: dict[str, Callable[[Path], tuple[int, str]]] = {
-    "resume": lambda run: outcome(["--resume", str(run)]),
-    "predict": lambda run: outcome([str(run), "table.csv"], cli.predict),
-    "compare": lambda run: outcome([str(run)], cli.compare),
-    "plot": lambda run: outcome([str(run), "--plot", "c.png"], cli.compare),
+COMMANDS = {
+    "resume": "train --resume {}",
+    "predict": "predict {} table.csv",
+    "compare": "compare {}",
+    "plot": "compare {} --plot c.png",
 }
 TURNS = ["resume", "predict", "compare"] * 4 + ["plot"]
 """The commands of a campaign: a drawing takes as long as ten of the others."""
@@ -103,7 +103,7 @@ def answer(command: str, run: Path) -> int:
     """The exit code of a command, of which nothing is wrong."""
     before = content(run)
     with no_hanging():
-        code, errors = COMMANDS[command](run)
+        code, _, errors = said(COMMANDS[command].format(run))
     assert code in (0, 2) or (code == 1 and not errors), errors  # may have diverged
     assert "Traceback" not in errors
     assert len(errors) < 5000
@@ -372,41 +372,32 @@ CHARACTERS = TEXT.replace("t.txt", "{}")
 INHERIT = "inherit: [{}]\n" + CLASSIFICATION.replace("{", "{{").replace("}", "}}")
 
 
-def checked(text: str) -> Callable[[str], tuple[int, str]]:
-    """What checks a configuration that names a file."""
-
-    def check(name: str) -> tuple[int, str]:
-        Path("x.yaml").write_text(text.replace("{}", name).replace("{{", "{").replace("}}", "}"))
-        return outcome(["--config", "x.yaml", "--check"])
-
-    return check
-
-
-def predicted_from(name: str) -> tuple[int, str]:
-    write_example(Path())
-    assert outcome(["--config", "x.yaml"])[0] == 0
-    return outcome(["latest", name], cli.predict)
-
-
-WAYS: dict[str, Callable[[str], tuple[int, str]]] = {
-    "a configuration": lambda name: outcome(["--config", name, "--check"]),
-    "an override": lambda name: (
-        write_example(Path()),
-        outcome(["--config", "x.yaml", f"data.csv={name}", "--check"]),
-    )[1],
-    "a base": checked(INHERIT),
-    "a table": checked(CSV),
-    "a table of a part": checked(PART_TABLE),
-    "an archive": checked(NPZ),
-    "an array": checked(NPY),
-    "a text": checked(CHARACTERS),
-    "a module": lambda name: outcome(["--config", "x.yaml", "--check", "--import", name]),
-    "a run to resume": lambda name: outcome(["--resume", name]),
-    "runs to compare": lambda name: outcome([name], cli.compare),
-    "a run to predict with": lambda name: outcome([name, "table.csv"], cli.predict),
-    "a sweep's configuration": lambda name: outcome(["--config", name, "seed=1"], cli.sweep),
-    "samples": predicted_from,
-    "arrays of samples": predicted_from,
+# What is written into `x.yaml`, and the command, with a name in place of FILE.
+WAYS = {
+    "a configuration": ("", "train --config FILE --check"),
+    "an override": (REGRESSION, "train --config x.yaml data.csv=FILE --check"),
+    **{
+        way: (text, "train --config x.yaml --check")
+        for way, text in {
+            "a base": f"inherit: [FILE]\n{CLASSIFICATION}",
+            "a table": REGRESSION.replace("table.csv", "FILE"),
+            "a table of a part": REGRESSION.replace(
+                "target: y", "target: y\n  parts: {validation: FILE}"
+            ),
+            "an archive": REGRESSION.replace("csv: table.csv", "npz: FILE\n  inputs: x"),
+            "an array": REGRESSION.replace(
+                "csv: table.csv\n  target: y", "npy: {x: FILE, y: y.npy}"
+            ),
+            "a text": TEXT.replace("t.txt", "FILE"),
+        }.items()
+    },
+    "a module": ("", "train --config x.yaml --check --import FILE"),
+    "a run to resume": ("", "train --resume FILE"),
+    "runs to compare": ("", "compare FILE"),
+    "a run to predict with": ("", "predict FILE table.csv"),
+    "a sweep's configuration": ("", "sweep --config FILE seed=1"),
+    "samples": ("", "predict latest FILE"),
+    "arrays of samples": ("", "predict latest FILE"),
 }
 INSIDE = ("a base", "a table", "a table of a part", "an archive", "an array", "a text")
 """Where names stand in text in UTF-8."""
@@ -415,40 +406,39 @@ SUFFIXES = {
 }  # fmt: skip
 
 
-def refused(way: str, name: str) -> None:
-    with no_hanging():
-        code, errors = WAYS[way](name)
-    assert code == 2, errors
-    assert "Traceback" not in errors
-    assert 0 < errors.count("\n") <= 3
-    assert len(errors) < 1500
+def refused(way: str, *files: str) -> None:
+    """Fail unless each of the files is refused where it is named in that way."""
+    text, command = WAYS[way]
+    write_example(Path())
+    if "latest" in command:
+        assert said("train --config x.yaml")[0] == 0
+    for file in files:
+        if text:
+            Path("x.yaml").write_text(text.replace("FILE", file))
+        with no_hanging():
+            code, _, errors = said(*(word.replace("FILE", file) for word in command.split()))
+        assert code == 2, errors
+        assert "Traceback" not in errors
+        assert 0 < errors.count("\n") <= 3
+        assert len(errors) < 1500
 
 
 @posix
 @pytest.mark.parametrize("way", WAYS)
 def test_whatever_is_there(way: str) -> None:
-    write_example(Path())
-    suffix = SUFFIXES.get(way, ".csv")
+    suffix, files = SUFFIXES.get(way, ".csv"), []
     for number, (kind, make) in enumerate(KINDS.items()):
         if way == "a module" and kind in ("an empty file", "a terabyte of nothing"):
             continue  # which are programs
-        make(Path(f"file{number}{suffix}"))
-        refused(way, f"file{number}{suffix}")
+        files.append(f"file{number}{suffix}")
+        make(Path(files[-1]))
+    refused(way, *files)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_names_of_no_file(way: str) -> None:
-    write_example(Path())
-    suffix = SUFFIXES.get(way, ".csv")
-    for name in (
-        "x" * 5000 + suffix,
-        "d/" * 2500 + suffix,
-        "table.csv/x" + suffix,
-        "none" + suffix,
-    ):
-        refused(way, name)
+    names = ["x" * 5000, "d/" * 2500, "table.csv/x", "none"]
     if way not in INSIDE:
-        refused(way, f"x\ny{suffix}")
-        refused(way, f"a\0b{suffix}")
-        refused(way, f"\udcff{suffix}")
+        names += ["x\ny", "a\0b", "\udcff"]
+    refused(way, *(name + SUFFIXES.get(way, ".csv") for name in names))
     assert Path("table.csv").read_text("utf-8") == TABLE

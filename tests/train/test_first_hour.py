@@ -1,11 +1,10 @@
 """What a new user gets wrong, or wishes for, in the first hour: it works, or one line helps."""
 
-import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.train.examples import outcome
+from tests.train.examples import mistake, said
 
 HOUSES = "size,rooms,city,price\n" + "".join(
     f"{50 + 7 * i % 90},{1 + i % 5},{'ABC'[i % 3]},{1000 * (50 + 7 * i % 90) + 500 * (i % 5)}\n"
@@ -74,11 +73,6 @@ def _files() -> None:
         Path(name).write_text(text, "utf-8")
 
 
-def said(command: str) -> tuple[int, str]:
-    """The exit code of a command, and what it said to standard error."""
-    return outcome(shlex.split(command))
-
-
 # What replaces what in the file: the line that is printed, or how it begins.
 IN_A_FILE = {
     ("lr: 0.01", "learning_rate: 0.01"): "house.yaml:14:3: optimizer.learning_rate: unknown key "
@@ -117,10 +111,8 @@ def test_a_mistake_in_a_file(case: tuple[str, str]) -> None:
 
 def check(command: str, expected: str) -> None:
     """One line, that begins as expected, exit code 2, and nothing is left behind."""
-    code, error = said(command)
-    (line,) = error.splitlines()
+    (line,) = mistake(f"train {command}").splitlines()
     assert line.startswith(expected)
-    assert code == 2
     assert {path.name for path in Path().iterdir()} == {*TEXTS}
 
 
@@ -211,11 +203,10 @@ def test_a_mistake_on_the_command_line(case: str) -> None:
 
 def test_probabilities_for_the_wrong_loss() -> None:
     """The mistake stands in the file, and the command line makes it one."""
-    assert said("--config pet.yaml loss=BCELoss") == (
-        2,
+    assert mistake("train --config pet.yaml loss=BCELoss") == (
         "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
         "take BCEWithLogitsLoss, which has it inside\n"
-        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n",
+        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n"
     )
 
 
@@ -254,7 +245,8 @@ WISHES: dict[str, tuple[str, set[str]]] = {
 @pytest.mark.parametrize("case", WISHES)
 def test_a_wish(case: str) -> None:
     note, settings = WISHES[case]
-    assert said(f"--config {case}") == (0, note)
+    code, _, told = said(f"train --config {case}")
+    assert (code, told) == (0, note)
     (used,) = Path("runs").glob("*/*/config.yaml")
     written = [line.partition("#")[0].strip() for line in used.read_text("utf-8").splitlines()]
     assert settings <= {*written}

@@ -18,7 +18,8 @@ from tests.train.examples import (
     MINIMIZATION,
     REGRESSION,
     TABLE,
-    outcome,
+    mistake,
+    said,
 )
 
 
@@ -28,8 +29,7 @@ def test_any_bytes_are_a_message(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "x.yaml"
         path.write_bytes(data)
-        code, errors = outcome(["--config", str(path), "--check"])
-        assert code == 2
+        errors = mistake("train --check --config", str(path))
         assert errors.startswith(f"{path}:")
 
 
@@ -161,7 +161,7 @@ def test_damaged_files(seed: int, files: int) -> None:
         data = damaged(random_)
         Path("x.yaml").write_bytes(data)
         try:
-            code, errors = outcome(["--config", "x.yaml", "--check", *overrides(random_)])
+            code, _, errors = said("train --config x.yaml --check", *overrides(random_))
         except BaseException as error:
             raise AssertionError(
                 f"file {number}: {error!r}\n{data.decode(errors='replace')}"
