@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nanotorch.train import cli, commands, load_config, schema, sweep, train
+from nanotorch.train import RunResult, commands, load_config, schema, sweep, train
 from nanotorch.train.components import CALLBACKS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import settings_in
@@ -27,7 +27,14 @@ from nanotorch.train.sweep import (
     rows,
 )
 from tests.patience import LONG, wait_until
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train.examples import (
+    CLASSIFICATION,
+    MINIMIZATION,
+    REGRESSION,
+    mistake,
+    said,
+    write_example,
+)
 from tests.train.test_cli import posix
 
 FAILS = """\
@@ -42,7 +49,7 @@ class Fails(Callback):
 QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
 
 
-def test_some_runs_fail_and_the_others_do_not(capsys, monkeypatch) -> None:
+def test_some_runs_fail_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four runs, two finish, one diverges and one is ended by its own module."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorboard.plugins.hparams import plugin_data_pb2
@@ -51,10 +58,9 @@ def test_some_runs_fail_and_the_others_do_not(capsys, monkeypatch) -> None:
     Path("fails.py").write_text(FAILS, encoding="utf-8")
     monkeypatch.setattr(commands, "imported", [])
     settings = ["optimizer.lr=0.125,1e-2,1e30,5", QUIET, "callbacks=[Fails]"]
-    options = ["--jobs", "2", "--import", "fails.py", "--metric", "validation/acuracy"]
-    code = cli.sweep(["--config", "x.yaml", *options, *settings])
+    options = "--jobs 2 --import fails.py --metric validation/acuracy"
+    code, out, err = said(f"sweep --config x.yaml {options}", *settings)
     del CALLBACKS.registered["Fails"]
-    out, err = capsys.readouterr()
     (directory,) = Path("runs/x_sweep").iterdir()
     assert "4 runs, 2 at a time, in runs/x_sweep/" in out
     assert "2 of 4 runs finished" in out
@@ -99,42 +105,30 @@ def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
     assert of(f"x={'y' * 300},{'y' * 301}")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["optimizer.lr=1,x"], "command line: optimizer.lr=x: expected a number, got 'x' (text)"),
-        (
-            ["optimizer.momentun=1,2"],
-            "command line: optimizer.momentun=1: unknown key of SGD; did you mean 'momentum'?",
-        ),
-        (["seed=3:3"], "command line: seed=3:3: has no values"),
-        (["optimizer.lr=log(1, 2)"], "say how many runs by --random N"),
-        (["log.name=a,b"], "command line: log.name=...: is the sweep's own"),
-        (["seed=0:2", "seed=1"], "seed=0:2 seed=1: the key is given twice; remove one of the two"),
-        (
-            ["optimizer.lr=a,0.1,-1", "seed=0:2"],
-            "command line: optimizer.lr=a: expected a number, got 'a' (text)\n"
-            "command line: optimizer.lr=-1: Invalid learning rate: -1.0; by default it is 0.001\n",
-        ),
-        (
-            ["data.split.train=0.5,0.7", "seed=0:2"],
-            "add up to 0.8, not 1 (in 2 of 4 runs, such as data.split.train=0.5 seed=0)\n",
-        ),
-        (["seed=0", "--dir", "x.yaml"], "--dir x.yaml: cannot make a directory there: Not a dir"),
-    ],
-)
-def test_mistakes_are_told_before_anything_runs(arguments: list[str], message: str, capsys) -> None:
+# The words after `sweep --config x.yaml`, and what is said of them.
+MISTAKES = {
+    "optimizer.lr=1,x": "command line: optimizer.lr=x: expected a number, got 'x' (text)",
+    "optimizer.momentun=1,2": "command line: optimizer.momentun=1: unknown key of SGD; did you "
+    "mean 'momentum'?",
+    "seed=3:3": "command line: seed=3:3: has no values",
+    "'optimizer.lr=log(1, 2)'": "say how many runs by --random N",
+    "log.name=a,b": "command line: log.name=...: is the sweep's own",
+    "seed=0:2 seed=1": "seed=0:2 seed=1: the key is given twice; remove one of the two",
+    "optimizer.lr=a,0.1,-1 seed=0:2": "command line: optimizer.lr=a: expected a number, got 'a' "
+    "(text)\ncommand line: optimizer.lr=-1: Invalid learning rate: -1.0; by default it is 0.001\n",
+    "data.split.train=0.5,0.7 seed=0:2": "add up to 0.8, not 1 (in 2 of 4 runs, such as "
+    "data.split.train=0.5 seed=0)\n",
+    "seed=0 --dir x.yaml": "--dir x.yaml: cannot make a directory there: Not a dir",
+    "--random 1 seed=0:9 --seed -1": "expected a whole number from 0 on, got '-1'",
+    "--random 1 seed=0:9 --seed 1.5": "expected a whole number from 0 on, got '1.5'",
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES)
+def test_mistakes_are_told_before_anything_runs(words: str) -> None:
     write_example(Path(), REGRESSION)
-    assert cli.sweep(["--config", "x.yaml", *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert MISTAKES[words] in mistake(f"sweep --config x.yaml {words}")
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
-
-
-@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
-def test_a_seed_is_a_whole_number(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.sweep(["--config", "x.yaml", "--random", "1", "--seed", seed, "seed=0:9"])
-    assert f"expected a whole number from 0 on, got '{seed}'" in capsys.readouterr().err
 
 
 def under_way() -> list[Path]:
@@ -239,7 +233,7 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
 
 @linux
 @pytest.mark.slow
-def test_all_runs_killed_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_runs_killed_is_a_failure() -> None:
     process = swept(["seed=0:2"])
     try:
         for run in under_way():
@@ -275,42 +269,38 @@ def test_what_the_system_refuses_to_a_run_is_its_outcome(monkeypatch: pytest.Mon
 
     write_example(Path(), REGRESSION)
     monkeypatch.setattr("nanotorch.train.sweep.subprocess.Popen", refuse)
-    assert cli.sweep(["--config", "x.yaml", "seed=0:2", QUIET]) == 1
+    assert said("sweep --config x.yaml seed=0:2", QUIET)[0] == 1
     (table,) = Path("runs").glob("*/*/sweep.csv")
     assert table.read_text("utf-8").count("failed: [Errno 12] Cannot allocate memory") == 2
 
 
+VALUES = {
+    "optimizer.lr=1e-1,1e-2": ["1e-1", "1e-2"],
+    "seed=0:3": ["0", "1", "2"],
+    "train.batch_size=8:33:8": ["8", "16", "24", "32"],
+    "seed=7": ["7"],
+    "optimizer={name: SGD, lr: 0.1},{name: Adam, betas: [0.9, 0.99]},Adam": [
+        "{name: SGD, lr: 0.1}", "{name: Adam, betas: [0.9, 0.99]}", "Adam",
+    ],
+    "data.target='a,b',c": ["'a,b'", "c"],
+}  # fmt: skip
+
+
+def test_values() -> None:
+    assert {argument: parse_axis(argument).values for argument in VALUES} == VALUES
+
+
 @pytest.mark.parametrize(
-    ("argument", "values"),
+    "argument",
     [
-        ("optimizer.lr=1e-1,1e-2", ["1e-1", "1e-2"]),
-        ("seed=0:3", ["0", "1", "2"]),
-        ("seed=10:0", None),
-        ("train.batch_size=8:33:8", ["8", "16", "24", "32"]),
-        ("seed=7", ["7"]),
-        (
-            "optimizer={name: SGD, lr: 0.1},{name: Adam, betas: [0.9, 0.99]},Adam",
-            ["{name: SGD, lr: 0.1}", "{name: Adam, betas: [0.9, 0.99]}", "Adam"],
-        ),
-        ("data.target='a,b',c", ["'a,b'", "c"]),
-        ("seed", None),
-        ("seed=", None),
-        ("seed=0:3:0", None),
-        ("seed=0:99999999", None),
-        ("optimizer.lr=log(0, 1)", None),
-        ("optimizer.lr=log(2, 1)", None),
-        ("optimizer.lr=log(a, 1)", None),
-        ("optimizer.lr=uniform(0, inf)", None),
-        ("optimizer.lr=normal(0, 1)", None),
-        ("seed=1,2,1", None),
+        *("seed", "seed=", "seed=10:0", "seed=0:3:0", "seed=0:99999999", "seed=1,2,1"),
+        *(f"lr={drawn}" for drawn in ("log(0, 1)", "log(2, 1)", "log(a, 1)", "uniform(0, inf)")),
+        "lr=normal(0, 1)",
     ],
 )
-def test_values(argument: str, values: list[str] | None) -> None:
-    if values is None:
-        with pytest.raises(ConfigError, match=r"^command line: "):
-            parse_axis(argument)
-    else:
-        assert parse_axis(argument).values == values
+def test_what_is_no_list_of_values(argument: str) -> None:
+    with pytest.raises(ConfigError, match=r"^command line: "):
+        parse_axis(argument)
 
 
 def test_all_combinations() -> None:
@@ -354,19 +344,28 @@ def test_no_run_is_made_twice() -> None:
 SETTINGS = ("log.plots=false", "log.progress=false", "log.histograms=0")
 
 
+def run_of(text: str, *overrides: str) -> RunResult:
+    write_example(Path(), text)
+    return train(load_config("x.yaml", [*SETTINGS, *overrides]), verbose=False)
+
+
+def compared(words: str = "runs") -> list[str]:
+    """The lines that `compare` prints."""
+    code, out, errors = said(f"compare {words}")
+    assert (code, errors) == (0, "")
+    return out.splitlines()
+
+
 @pytest.fixture
 def runs() -> list[Path]:
-    write_example(Path(), CLASSIFICATION)
     settings = [("seed=0", "optimizer.lr=0.01"), ("seed=1", "optimizer.lr=0.1")]
-    return [train(load_config("x.yaml", [*SETTINGS, *each])).directory for each in settings]
+    return [run_of(CLASSIFICATION, *each).directory for each in settings]
 
 
-def test_where_runs_differ_and_what_came_of_them(runs: list[Path], capsys) -> None:
+def test_where_runs_differ_and_what_came_of_them(runs: list[Path]) -> None:
     outcomes = [read_outcome(directory, directory.name) for directory in runs]
     assert differing(outcomes) == ["seed", "optimizer.lr"]
-    capsys.readouterr()
-    assert cli.compare(["runs"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = compared()
     assert lines[0] == "classification of moons: 2 runs"
     assert lines[1].split()[:4] == ["run", "seconds", "seed", "optimizer.lr"]
     assert lines[1].split()[4:6] == ["validation/loss", "accuracy"]
@@ -376,53 +375,45 @@ def test_where_runs_differ_and_what_came_of_them(runs: list[Path], capsys) -> No
     assert lines[-1] == "  in runs"
     assert all(len(line) <= 80 for line in lines)
     # Of some measures more is better.
-    assert cli.compare([*map(str, runs), "--metric", "train/accuracy"]) == 0
-    values = [float(line.split()[4]) for line in capsys.readouterr().out.splitlines()[-5:-3]]
+    lines = compared(f"{runs[0]} {runs[1]} --metric train/accuracy")
+    values = [float(line.split()[4]) for line in lines[-5:-3]]
     assert values == sorted(values, reverse=True)
     # A run counts once, and the newest has a name.
-    assert cli.compare(["runs", str(runs[0]), f"{runs[0]}/../{runs[0].name}", "latest"]) == 0
-    assert capsys.readouterr().out.startswith("classification of moons: 2 runs\n")
-    assert cli.compare(["latest"]) == 0
-    assert runs[1].name in capsys.readouterr().out
+    lines = compared(f"runs {runs[0]} {runs[0]}/../{runs[0].name} latest")
+    assert lines[0] == "classification of moons: 2 runs"
+    assert runs[1].name in "".join(compared("latest"))
 
 
-def test_a_plot(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.compare(["runs", "--plot", "c.png"]) == 0
+def test_a_plot(runs: list[Path]) -> None:
+    compared("runs --plot c.png")
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
-    capsys.readouterr()
     own = runs[0] / "plots" / "loss.png"
     own.parent.mkdir()
     own.write_bytes(b"")
-    assert cli.compare(["runs", "--plot", str(own)]) == 2
     message = f"error: --plot: {own} is a picture of a run; choose another name\n"
-    assert capsys.readouterr() == ("", message)
+    assert said(f"compare runs --plot {own}") == (2, "", message)
     assert own.read_bytes() == b""
 
 
-def test_mistakes(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compared(runs: list[Path]) -> None:
     Path("empty").mkdir()
-    for arguments, message in (
-        (["nowhere"], "nowhere: there is no such run"),
-        (["empty"], "empty: has no runs in it"),
-        (["runs", "--plot", "no/c.png"], "--plot: cannot write no/c.png: No such file or dir"),
-        (
-            ["runs", "--plot", "/proc/a.png"],
-            "--plot: cannot write /proc/a.png: No such file or dir",
-        ),
-        (["runs", "--metric", "train/accuracy", "--plot", "d.png"], "train/accuracy has no curve"),
-        (["runs", "--metric", "x/y"], "no run has measured 'x/y'"),
-        ([""], "has no runs in it"),
-        (["runs", "--plot", "c.foo"], "--plot writes .png, .svg, .pdf, not 'c.foo'"),
-    ):
-        assert cli.compare(arguments) == 2
-        assert message in capsys.readouterr().err
+    for words, message in {
+        "nowhere": "nowhere: there is no such run",
+        "empty": "empty: has no runs in it",
+        "''": "has no runs in it",
+        "runs --plot no/c.png": "--plot: cannot write no/c.png: No such file or dir",
+        "runs --plot /proc/a.png": "--plot: cannot write /proc/a.png: No such file or dir",
+        "runs --plot c.foo": "--plot writes .png, .svg, .pdf, not 'c.foo'",
+        "runs --plot d.png --metric train/accuracy": "train/accuracy has no curve",
+        "runs --metric x/y": "no run has measured 'x/y'",
+    }.items():
+        assert message in mistake(f"compare {words}")
 
 
-def test_a_damaged_run_spoils_nothing(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_run_spoils_nothing(runs: list[Path]) -> None:
     (runs[0] / "run.json").write_text("{", "utf-8")
     (runs[1] / "config.yaml").write_text(":", "utf-8")
-    assert cli.compare(["runs"]) == 0
-    assert "unreadable: " in capsys.readouterr().out
+    assert "unreadable: " in "".join(compared())
 
 
 def test_what_was_not_measured_is_left_blank() -> None:
@@ -430,15 +421,12 @@ def test_what_was_not_measured_is_left_blank() -> None:
     assert [row[-1] for row in rows(outcomes, [], ["loss"])] == ["loss", "", "nan"]
 
 
-def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_all_kinds() -> None:
     """Each task has a table: the measures of one kind mean nothing for another."""
     for text in (CLASSIFICATION, REGRESSION, MINIMIZATION):
-        write_example(Path(), text)
-        train(load_config("x.yaml", SETTINGS))
-    train(load_config("x.yaml", [*SETTINGS, "optimizer.lr=0.3"]))
-    capsys.readouterr()
-    assert cli.compare(["runs"]) == 0
-    tables = [table.splitlines() for table in capsys.readouterr().out.split("\n\n")]
+        run_of(text)
+    run_of(MINIMIZATION, "optimizer.lr=0.3")
+    tables = [table.splitlines() for table in "\n".join(compared()).split("\n\n")]
     assert sorted(table[0] for table in tables) == [
         "classification of moons: 1 run",
         "minimization of x[0]**2 + (x[1] - 1)**2: 2 runs",
@@ -449,26 +437,20 @@ def test_runs_of_all_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert heads["regression"][4:6] == ["validation/loss", "mae"]
 
 
-def test_a_loss_is_compared_with_the_same_one_only(runs: list[Path], capsys) -> None:
-    loss = ["loss=CrossEntropyLoss", "model.layers=[{name: Linear, out_features: 2}]"]
-    train(load_config("x.yaml", [*SETTINGS, *loss]))
-    capsys.readouterr()
-    assert cli.compare(["runs"]) == 0
-    told = (
-        "validation/loss is not one measure here, but BCEWithLogitsLoss and\n  CrossEntropyLoss\n"
-    )
-    assert told in capsys.readouterr().out
+@pytest.mark.usefixtures("runs")
+def test_a_loss_is_compared_with_the_same_one_only() -> None:
+    layers = "model.layers=[{name: Linear, out_features: 2}]"
+    run_of(CLASSIFICATION, "loss=CrossEntropyLoss", layers)
+    told = "validation/loss is not one measure here, but BCEWithLogitsLoss and"
+    lines = compared()
+    assert lines[lines.index(told) + 1] == "  CrossEntropyLoss"
 
 
-def test_seeds_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    write_example(Path(), CLASSIFICATION)
-    results = []
-    for rate, seed in itertools.product(("0.01", "0.1"), range(3)):
-        loaded = load_config("x.yaml", [*SETTINGS, f"optimizer.lr={rate}", f"seed={seed}"])
-        results.append(train(loaded).results["validation/loss"])
-    capsys.readouterr()
-    assert cli.compare(["runs"]) == 0
-    out = capsys.readouterr().out
+def test_seeds_are_one_line() -> None:
+    each = itertools.product(("0.01", "0.1"), range(3))
+    runs = [run_of(CLASSIFICATION, f"optimizer.lr={lr}", f"seed={seed}") for lr, seed in each]
+    results = [run.results["validation/loss"] for run in runs]
+    out = "\n".join(compared())
     assert "a line for the runs that differ only in the seed: mean ± half the range\n" in out
     for values in (results[:3], results[3:]):
         half = (max(values) - min(values)) / 2
