@@ -18,7 +18,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from nanotorch.train import (
     CheckpointError,
     ConfigError,
-    RunResult,
     cli,
     load_config,
     resume,
@@ -26,7 +25,7 @@ from nanotorch.train import (
 )
 from nanotorch.train.cli import main
 from nanotorch.train.minimization import Minimization
-from nanotorch.train.run_directory import load_checkpoint
+from nanotorch.train.run_directory import load_checkpoint, step_of
 from nanotorch.train.supervised import Supervised
 from tests.train.examples import (
     CLASSIFICATION,
@@ -100,9 +99,10 @@ ALIKE = ("averaging over epochs", "milestones", "no shuffling", "a function with
 """Cases that keep what another one keeps."""
 
 
-def finished(text: str, overrides: list[str]) -> RunResult:
+def finished(text: str, *overrides: str) -> Path:
+    """The directory of a run that has kept a checkpoint of every step."""
     write_example(Path(), text)
-    return train(load_config("x.yaml", [*overrides, EVERY_STEP]))
+    return train(load_config("x.yaml", [*overrides, EVERY_STEP])).directory
 
 
 def left_by(directory: Path) -> dict[str, bytes]:
@@ -110,19 +110,32 @@ def left_by(directory: Path) -> dict[str, bytes]:
     return {name: (directory / name).read_bytes() for name in names}
 
 
-def as_if_killed(directory: Path, after: Path, before: list[Path]) -> Path:
+def checkpoint(directory: Path, step: int) -> Path:
+    return directory / f"checkpoints/step-{step:08}.safetensors"
+
+
+def killed(directory: Path, step: int, before: bool = False) -> Path:
     """A copy of a run as it was found by who looks after a kill: later checkpoints are not there,
-    but lines that were written since are."""
-    copy = Path("copies") / f"{directory.name}-{after.stem}"
-    shutil.copytree(directory, copy)
-    kept = {path.name for path in [*before, after]}
+    but lines that were written since are.
+
+    Args:
+        step: that of the newest checkpoint; without any if it is 0.
+        before: whether earlier ones are there.
+    """
+    copy = Path(shutil.copytree(directory, f"copies/{directory.name}-{step}"))
     for path in (copy / "checkpoints").glob("step-*"):
-        if path.name not in kept:
+        if step_of(path) > step or (step_of(path) < step and not before):
             path.unlink()
     (copy / "weights.safetensors").unlink()
     record = record_of(copy)
     (copy / "run.json").write_text(json.dumps({**record, "status": "running"}), "utf-8")
     return copy
+
+
+def resumed_alike(copy: Path, whole: Path) -> bool:
+    """Whether a run, resumed, leaves what the whole one has left."""
+    resume(copy)
+    return left_by(copy) == left_by(whole)
 
 
 @pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.slow)])
@@ -132,51 +145,44 @@ def as_if_killed(directory: Path, after: Path, before: list[Path]) -> Path:
 def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None:
     """From one in the middle; or from the first, and after each third."""
     text, overrides = CASES[case]
-    whole = finished(text, overrides)
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    assert len(checkpoints) >= 5
-    each = range(0, len(checkpoints), 1 + len(checkpoints) // parts)
-    for number in each[parts == 2 :]:
-        copy = as_if_killed(whole.directory, checkpoints[number], checkpoints[:number])
-        again = resume(copy)
-        assert (again.status, again.results) == (whole.status, pytest.approx(whole.results))
-        assert left_by(copy) == left_by(whole.directory)
+    whole = finished(text, *overrides)
+    record = record_of(whole)
+    assert record["steps"] >= 5
+    each = range(1, record["steps"] + 1, 1 + record["steps"] // parts)
+    for step in each[parts == 2 :]:
+        copy = killed(whole, step, before=True)
+        assert resumed_alike(copy, whole)
+        again = record_of(copy)
+        assert (again["status"], again["results"]) == (record["status"], record["results"])
 
 
 def test_compiled_steps_go_on_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
-    whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 6, batch_size: 7, clip_norm: 0.1}"])
-    record = record_of(whole.directory)
-    assert record["step"]["compiled"]
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    for number in (2, 9):
-        copy = as_if_killed(whole.directory, checkpoints[number], [])
-        resume(copy)
-        assert left_by(copy) == left_by(whole.directory)
+    whole = finished(CLASSIFICATION, LAYERS, "train={epochs: 6, batch_size: 7, clip_norm: 0.1}")
+    assert record_of(whole)["step"]["compiled"]
+    for step in (3, 10):
+        assert resumed_alike(killed(whole, step), whole)
 
 
 @pytest.mark.parametrize("forgotten", ["random", "loader", "optimizer"])
 def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = finished(CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"])
-    checkpoint = sorted((whole.directory / "checkpoints").glob("step-*"))[5]
-    copy = as_if_killed(whole.directory, checkpoint, [])
+    whole = finished(CLASSIFICATION, LAYERS, "train={epochs: 4, batch_size: 8}")
+    copy = killed(whole, 6)
     load: Callable[..., None] = Supervised.load_training_state
 
     def forgetful(self: Supervised, state: dict[str, Any]) -> None:
         load(self, {**state, forgotten: self.training_state()[forgotten]})
 
     monkeypatch.setattr(Supervised, "load_training_state", forgetful)
-    resume(copy)
-    assert left_by(copy) != left_by(whole.directory)
+    assert not resumed_alike(copy, whole)
 
 
 def test_a_run_without_a_checkpoint_begins_anew(capsys: pytest.CaptureFixture[str]) -> None:
-    whole = finished(CLASSIFICATION, ["train={epochs: 3, batch_size: 8}", "log.tensorboard=true"])
-    copy = as_if_killed(whole.directory, Path("none"), [])
-    resume(copy)
+    whole = finished(CLASSIFICATION, "train={epochs: 3, batch_size: 8}", "log.tensorboard=true")
+    copy = killed(whole, 0)
+    assert resumed_alike(copy, whole)
     assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
-    assert left_by(copy) == left_by(whole.directory)
-    assert curves(copy) == curves(whole.directory)
+    assert curves(copy) == curves(whole)
 
 
 def test_a_run_that_diverged_is_resumed_with_something_else(capsys) -> None:
@@ -201,50 +207,46 @@ def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
 @pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
 def test_tensorboard_has_each_step_once(text: str) -> None:
     length = "function.iterations=12" if text == MINIMIZATION else "train={epochs: 4}"
-    whole = finished(text, [length, "log.tensorboard=true", "log.every=1"])
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    copy = as_if_killed(whole.directory, checkpoints[3], checkpoints[:3])
+    whole = finished(text, length, "log.tensorboard=true", "log.every=1")
+    copy = killed(whole, 4, before=True)
     (torn,) = copy.glob("events.out.tfevents.*")
     with torn.open("ab") as file:  # what a kill leaves of a record
         file.write(b"\x18\0\0\0\0\0\0\0\xff")
-    resume(copy)
-    assert curves(copy) == curves(whole.directory)
+    assert resumed_alike(copy, whole)
+    assert curves(copy) == curves(whole)
     tag = "objective/value" if text == MINIMIZATION else "loss/train"
     steps = [step for step, _ in curves(copy)[tag]]
     assert steps == list(range(1, steps[-1] + 1))
 
 
 def test_a_run_can_be_made_longer() -> None:
-    optimizer = "optimizer={name: Adam, lr: 0.01}"
-    short = finished(CLASSIFICATION, [LAYERS, "train={epochs: 2, batch_size: 8}", optimizer])
-    result = resume(short.directory, "train.epochs=5")
-    long = finished(CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8}", optimizer])
-    weights = "weights.safetensors"
-    assert (result.directory / weights).read_bytes() == (long.directory / weights).read_bytes()
-    assert load_config(result.directory / "config.yaml").config.train.epochs == 5  # type: ignore[union-attr]
+    settings = (CLASSIFICATION, LAYERS, "optimizer={name: Adam, lr: 0.01}")
+    short, long = (finished(*settings, f"train={{epochs: {n}, batch_size: 8}}") for n in (2, 5))
+    resume(short, "train.epochs=5")
+    weights = [(run / "weights.safetensors").read_bytes() for run in (short, long)]
+    assert weights[0] == weights[1]
+    assert load_config(short / "config.yaml").config.train.epochs == 5  # type: ignore[union-attr]
 
 
 def test_a_finished_run_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    whole = finished(REGRESSION, [])
-    before = left_by(whole.directory)
+    whole = finished(REGRESSION)
+    before = left_by(whole)
     capsys.readouterr()
-    assert main(["--resume", str(whole.directory)]) == 0
+    assert main(["--resume", str(whole)]) == 0
     assert "finished after 8 steps; nothing is left to do" in capsys.readouterr().out
-    assert left_by(whole.directory) == before
+    assert left_by(whole) == before
 
 
 def test_the_newest_run_is_meant_by_latest() -> None:
-    finished(REGRESSION, [])
-    newest = finished(CLASSIFICATION, [])
-    assert resume("latest").directory == newest.directory
+    finished(REGRESSION)
+    newest = finished(CLASSIFICATION)
+    assert resume("latest").directory == newest
     Path("runs").rename("elsewhere")
     assert resume("elsewhere/latest").status == "finished"
 
 
 def test_the_record_tells_of_the_resumption_and_halves_are_removed() -> None:
-    whole = finished(REGRESSION, [])
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    copy = as_if_killed(whole.directory, checkpoints[2], [])
+    copy = killed(finished(REGRESSION), 3)
     theirs = [copy / ".run.json-notes", copy / ".x-01234567", copy / "checkpoints/.keep"]
     names = [".run.json-0123abcd", ".weights.safetensors-01234567", ".config.yaml-89abcdef"]
     ours = [copy / name for name in [*names, "checkpoints/.step-00000009.safetensors-00000000"]]
@@ -262,13 +264,10 @@ def test_the_record_tells_of_the_resumption_and_halves_are_removed() -> None:
 @pytest.mark.parametrize("warmup", [0, 1])
 def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
     schedule = f"scheduler={{name: PolynomialLR, warmup: {warmup}}}"
-    rates = [schedule, "optimizer={name: SGD, lr: 1e-3}"]
-    short = finished(REGRESSION, [*rates, "train={epochs: 4, batch_size: null}"])
-    checkpoint = sorted((short.directory / "checkpoints").glob("step-*"))[1]
-    copy = as_if_killed(short.directory, checkpoint, [])
+    settings = (schedule, "optimizer={name: SGD, lr: 1e-3}", "train={epochs: 4, batch_size: null}")
+    copy = killed(finished(REGRESSION, *settings), 2)
     resume(copy, "train.epochs=40")
-    lines = metrics_of(copy)
-    found = [line["train/lr"] for line in lines if "train/lr" in line]
+    found = rates(copy)
     assert len(found) == 40
     assert found[10] > found[30] > found[39] > 0
 
@@ -316,7 +315,7 @@ def test_an_interrupted_run_goes_on(
 @posix
 @pytest.mark.parametrize("name", ["run.json", "config.yaml", "latest.txt", "preprocessing.json"])
 def test_a_run_that_is_interrupted_as_it_begins_is_the_latest(name: str, monkeypatch) -> None:
-    whole = finished(REGRESSION, [])
+    whole = finished(REGRESSION)
     replace = Path.replace
 
     def interrupted(self: Path, target: Path) -> Path:
@@ -327,9 +326,9 @@ def test_a_run_that_is_interrupted_as_it_begins_is_the_latest(name: str, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", interrupted)
         assert main(["--config", "x.yaml", EVERY_STEP]) == 130
-    (begun,) = set(Path("runs/x").iterdir()) - {whole.directory}
+    (begun,) = set(Path("runs/x").iterdir()) - {whole}
     assert resume("latest").directory == begun
-    assert left_by(begun) == left_by(whole.directory)
+    assert left_by(begun) == left_by(whole)
 
 
 @posix
@@ -363,9 +362,8 @@ def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_cannot_be_gone_on_with_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     """Not even a schedule that its checkpoint does not fit costs the run anything."""
-    whole = finished(REGRESSION, ["scheduler={name: StepLR, step_size: 2}", "log.tensorboard=true"])
-    first = sorted((whole.directory / "checkpoints").glob("step-*"))[0]
-    copy = as_if_killed(whole.directory, first, [])
+    whole = finished(REGRESSION, "scheduler={name: StepLR, step_size: 2}", "log.tensorboard=true")
+    copy = killed(whole, 1)
     (copy / ".run.json-0123abcd").touch()
     before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
     for override in ("scheduler={name: MultiStepLR, milestones: [1]}", "model.layers=[Linear]",
@@ -406,34 +404,34 @@ def rates(directory: Path) -> list[float]:
 
 
 def test_a_new_learning_rate_counts_from_now_on() -> None:
-    whole = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
-    resume(whole.directory, "train.epochs=4", "optimizer.lr=0.01")
-    assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01]
+    whole = finished(REGRESSION, "train={epochs: 2, batch_size: null}")
+    resume(whole, "train.epochs=4", "optimizer.lr=0.01")
+    assert rates(whole) == [0.1, 0.1, 0.01, 0.01]
     # It is not forgotten when the run is resumed once more.
-    resume(whole.directory, "train.epochs=5")
-    assert rates(whole.directory) == [0.1, 0.1, 0.01, 0.01, 0.01]
+    resume(whole, "train.epochs=5")
+    assert rates(whole) == [0.1, 0.1, 0.01, 0.01, 0.01]
 
 
 def test_a_schedule_goes_on_from_a_new_learning_rate() -> None:
     schedule = "scheduler={name: ExponentialLR, gamma: 0.5}"
-    whole = finished(REGRESSION, [schedule, "train={epochs: 2, batch_size: null}"])
-    resume(whole.directory, "train.epochs=4", "optimizer.lr=0.4")
-    assert rates(whole.directory) == pytest.approx([0.1, 0.05, 0.1, 0.05])
+    whole = finished(REGRESSION, schedule, "train={epochs: 2, batch_size: null}")
+    resume(whole, "train.epochs=4", "optimizer.lr=0.4")
+    assert rates(whole) == pytest.approx([0.1, 0.05, 0.1, 0.05])
 
 
 def test_what_else_the_optimizer_does_may_change() -> None:
-    kept = finished(REGRESSION, ["train={epochs: 2, batch_size: null}"])
+    kept = finished(REGRESSION, "train={epochs: 2, batch_size: null}")
     other = Path("other")
-    shutil.copytree(kept.directory, other)
-    plain = resume(kept.directory, "train.epochs=4")
+    shutil.copytree(kept, other)
+    plain = resume(kept, "train.epochs=4")
     more = ("optimizer.weight_decay=0.5", "optimizer.momentum=0.5")  # which need nothing kept
     decayed = resume(other, "train.epochs=4", *more)
     assert left_by(plain.directory) != left_by(decayed.directory)
     newest = max((other / "checkpoints").glob("step-*"))
     groups = load_checkpoint(newest)["task"]["optimizer"]["state"]["param_groups"]
     assert (groups[0]["weight_decay"], groups[0]["momentum"]) == (0.5, 0.5)
-    whole = finished(CLASSIFICATION, ["optimizer.amsgrad=true"])
-    resume(whole.directory, "train.steps=8", "optimizer.amsgrad=false")
+    whole = finished(CLASSIFICATION, "optimizer.amsgrad=true")
+    resume(whole, "train.steps=8", "optimizer.amsgrad=false")
 
 
 STEPPED = "scheduler={name: StepLR, step_size: 2}"
@@ -476,7 +474,7 @@ UNFIT = {
 @pytest.mark.parametrize("case", UNFIT, ids=range(len(UNFIT)))
 def test_what_does_not_fit_changes_nothing(case: tuple[str, ...]) -> None:
     text, *before = case
-    directory = finished(text, before).directory
+    directory = finished(text, *before)
     config = (directory / "config.yaml").read_text("utf-8")
     for override, message in UNFIT[case].items():
         with pytest.raises((CheckpointError, ConfigError), match=message):
@@ -486,57 +484,55 @@ def test_what_does_not_fit_changes_nothing(case: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("change", ["batch_size=8", "accumulate=2", "overfit_batches=2"])
 def test_the_steps_of_an_epoch_change_only_where_steps_are_counted(change: str) -> None:
-    whole = finished(REGRESSION, ["train={epochs: 2, batch_size: 4}"])
+    whole = finished(REGRESSION, "train={epochs: 2, batch_size: 4}")
     name = change.partition("=")[0]
     with pytest.raises(ConfigError, match=rf"train\.{name}\b.*: changes how many steps"):
-        resume(whole.directory, f"train.{change}", "train.epochs=4")
+        resume(whole, f"train.{change}", "train.epochs=4")
     counted = ["train.steps=11"]
-    resume(whole.directory, f"train.{change}", *counted)
-    assert len(rates(whole.directory)) == 11
+    resume(whole, f"train.{change}", *counted)
+    assert len(rates(whole)) == 11
 
 
 def test_an_older_checkpoint_can_be_chosen() -> None:
-    whole = finished(CLASSIFICATION, ["train={epochs: 4, batch_size: 8}"])
-    before = left_by(whole.directory)
-    chosen = whole.directory / "checkpoints" / "step-00000006.safetensors"
+    whole = finished(CLASSIFICATION, "train={epochs: 4, batch_size: 8}")
+    before = left_by(whole)
+    chosen = checkpoint(whole, 6)
     resume(chosen)
-    assert left_by(whole.directory) == before
+    assert left_by(whole) == before
     resume(chosen, "optimizer.lr=0.1")
-    assert left_by(whole.directory) != before
+    assert left_by(whole) != before
     # Those of the future that is no more do not stand in the way.
-    assert resume(whole.directory, "train.epochs=5").status == "finished"
+    assert resume(whole, "train.epochs=5").status == "finished"
 
 
 @pytest.mark.parametrize("kind", ["torn", "link"])
 def test_one_that_cannot_be_used_does_not_push_out_good_ones(kind: str) -> None:
-    whole = finished(CLASSIFICATION, ["train={epochs: 4, batch_size: 8}"])
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    copy = as_if_killed(whole.directory, checkpoints[9], checkpoints[:9])
-    spoilt = copy / "checkpoints" / checkpoints[9].name
+    whole = finished(CLASSIFICATION, "train={epochs: 4, batch_size: 8}")
+    copy = killed(whole, 10, before=True)
+    spoilt = checkpoint(copy, 10)
     spoilt.unlink()
     if kind == "torn":
-        spoilt.write_bytes(checkpoints[9].read_bytes()[:999])
+        spoilt.write_bytes(checkpoint(whole, 10).read_bytes()[:999])
     else:
         spoilt.symlink_to("nowhere")
     # Pauses at once: the checkpoint of the next step is the only one to be kept.
     resume(copy, "train.time_limit=1e-6", "checkpoint={seconds: 0, last: 1}")
-    found = [path.name for path in (copy / "checkpoints").glob("step-*")]
-    assert checkpoints[9].name in found
+    assert spoilt in (copy / "checkpoints").glob("step-*")
     resume(copy, "train.time_limit=null")
-    assert left_by(copy) == left_by(whole.directory)
+    assert left_by(copy) == left_by(whole)
 
 
 def test_the_best_weights_that_are_gone_are_found_again() -> None:
-    train_long = ["train={epochs: 6, batch_size: null}", "optimizer.lr=0.05"]
-    whole = finished(REGRESSION, train_long)
-    (best,) = (whole.directory / "checkpoints").glob("best-*")
+    train_long = ("train={epochs: 6, batch_size: null}", "optimizer.lr=0.05")
+    whole = finished(REGRESSION, *train_long)
+    (best,) = (whole / "checkpoints").glob("best-*")
     assert best.name == "best-00000006.safetensors"  # better from epoch to epoch
-    again = resume(whole.directory / "checkpoints" / "step-00000003.safetensors", "log.every=2")
+    again = resume(checkpoint(whole, 3), "log.every=2")
     assert best.exists()
     assert load_config(again.directory / "config.yaml").config.log.every == 2
     # With steps too long to be better, the best of those that are there is kept.
-    resume(whole.directory / "checkpoints" / "step-00000003.safetensors", "optimizer.lr=0.9")
-    (best,) = (whole.directory / "checkpoints").glob("best-*")
+    resume(checkpoint(whole, 3), "optimizer.lr=0.9")
+    (best,) = (whole / "checkpoints").glob("best-*")
     assert best.exists()
 
 
@@ -544,7 +540,7 @@ def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(monkeypatc
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    whole = finished(REGRESSION, [])
+    whole = finished(REGRESSION)
     with monkeypatch.context() as patch:
         patch.setattr("nanotorch.train.supervised.Supervised.report", interrupted)
         result = train(load_config("x.yaml"))
@@ -552,7 +548,7 @@ def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(monkeypatc
     shown = capsys.readouterr().out.splitlines()
     assert shown[-1] == f"to resume: python -m nanotorch.train --resume {result.directory}"
     assert resume(result.directory).status == "finished"
-    assert left_by(result.directory) == left_by(whole.directory)
+    assert left_by(result.directory) == left_by(whole)
 
 
 ROOT = Path(__file__).parents[2]

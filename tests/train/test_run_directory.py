@@ -18,7 +18,6 @@ import pytest
 import nanotorch as torch
 from nanotorch.serialization.files import naming_file, write_atomically
 from nanotorch.train import resume
-from nanotorch.train.cli import main
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import (
     KIND,
@@ -36,13 +35,14 @@ from tests.train.examples import (
     REGRESSION,
     TABLE,
     metrics_of,
+    mistake,
     record_of,
     refusal_of,
     result_of,
     write_example,
 )
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
-from tests.train.test_resume import as_if_killed, finished, left_by
+from tests.train.test_resume import checkpoint, finished, killed, resumed_alike
 
 
 def test_many_runs_at_once_share_no_directory() -> None:
@@ -131,51 +131,39 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = finished(REGRESSION, [])
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    copy = as_if_killed(whole.directory, checkpoints[4], checkpoints[:4])
+    whole = finished(REGRESSION)
+    copy = killed(whole, 5, before=True)
     spoil, problem = DAMAGES[damage]
-    path = copy / "checkpoints" / checkpoints[4].name
+    path = checkpoint(copy, 5)
     path.write_bytes(spoil(path.read_bytes()))
     assert re.fullmatch(f"{re.escape(str(path))}: {problem}", refusal(path), re.DOTALL)
     # The one before is good, and leads to the same end.
     capsys.readouterr()
-    resume(copy)
+    assert resumed_alike(copy, whole)
     warning = capsys.readouterr().err
     assert warning.startswith(f"warning: {path}: ")
     assert warning.endswith("; going on from the one before\n")
-    assert left_by(copy) == left_by(whole.directory)
 
 
 def test_no_good_checkpoint_at_all() -> None:
-    whole = finished(REGRESSION, [])
-    checkpoints = sorted((whole.directory / "checkpoints").glob("step-*"))
-    copy = as_if_killed(whole.directory, checkpoints[1], [])
-    path = copy / "checkpoints" / checkpoints[1].name
+    copy = killed(finished(REGRESSION), 2)
+    path = checkpoint(copy, 2)
     path.write_bytes(b"")
-    assert refusal(copy).startswith(
-        f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
-    )
+    expected = f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
+    assert refusal(copy).startswith(expected)
 
 
-def test_a_checkpoint_of_another_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = finished(REGRESSION, []), finished(REGRESSION, ["seed=1"])
-    name = sorted(path.name for path in (one.directory / "checkpoints").glob("step-*"))[-1]
-    foreign = other.directory / "checkpoints" / name
-    foreign.write_bytes((one.directory / "checkpoints" / name).read_bytes())
-    record = record_of(other.directory)
-    (other.directory / "run.json").write_text(json.dumps({**record, "status": "running"}))
-    message = refusal(foreign)
-    assert message.startswith(f"{foreign}: is of another run, ")
-    assert main(["--resume", str(foreign)]) == 2
-    assert capsys.readouterr().err == f"error: {message}\n"
+def test_a_checkpoint_of_another_run_is_refused() -> None:
+    one, other = finished(REGRESSION), killed(finished(REGRESSION, "seed=1"), 8)
+    foreign = checkpoint(other, 8)
+    foreign.write_bytes(checkpoint(one, 8).read_bytes())
+    message = mistake(f"train --resume {foreign}")
+    assert message.startswith(f"error: {foreign}: is of another run, ")
 
 
 def test_other_files_are_no_checkpoints() -> None:
-    whole = finished(REGRESSION, [])
-    for path in (whole.directory / "weights.safetensors",):
-        with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
-            load_checkpoint(path)
+    with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
+        load_checkpoint(finished(REGRESSION) / "weights.safetensors")
     later = Path("later.safetensors")
     torch.save({"kind": KIND, "version": VERSION, "state": {"a": 1}}, later)
     assert load_checkpoint(later) == {"a": 1}
@@ -204,7 +192,7 @@ SPOILT: list[tuple[Callable[[Path], Any], str]] = [
 
 
 def test_what_cannot_be_gone_on_with_is_told() -> None:
-    whole = finished(REGRESSION, []).directory
+    whole = finished(REGRESSION)
     for damage, message in SPOILT:
         run = Path(shutil.copytree(whole, "run"))
         damage(run)
@@ -216,9 +204,9 @@ def test_what_cannot_be_gone_on_with_is_told() -> None:
 
 @posix
 def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
-    whole = finished(REGRESSION, [])
-    with locked(whole.directory), pytest.raises(CheckpointError, match="is still going on"):
-        resume(whole.directory, "train.epochs=9")
+    whole = finished(REGRESSION)
+    with locked(whole), pytest.raises(CheckpointError, match="is still going on"):
+        resume(whole, "train.epochs=9")
 
 
 def kept(directory: Path, pattern: str) -> list[int]:
