@@ -21,7 +21,7 @@ from tests.train.examples import (
     said,
     write_example,
 )
-from tests.train.test_build import TEXT, small_embedding
+from tests.train.test_build import EMBEDDING, TEXT
 
 QUIET = ("log.plots=false", "log.progress=false", "log.histograms=0")
 TABLE = "size,town,y\n" + "".join(
@@ -116,7 +116,7 @@ def test_outputs_are_those_that_were_measured() -> None:
 
 def test_a_text_goes_on() -> None:
     Path("t.txt").write_text("abc" * 60, "utf-8")
-    directory = trained(TEXT, "a,y\n1,2\n", small_embedding())
+    directory = trained(TEXT, "a,y\n1,2\n", EMBEDDING)
     command = f"predict {directory} --prompt ab --length 7 --temperature"
     assert said(f"{command} 0") == (0, "abcabcabc\n", "")
     texts = [said(f"{command} 9 --seed {seed}")[1] for seed in (0, 0, 1)]
