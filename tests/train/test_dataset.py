@@ -7,17 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import nanotorch as torch
 from nanotorch.train.csv_file import NO_HEADER
 from nanotorch.train.dataset import (
     PARTS,
     Dataset,
     Preprocessing,
-    load_dataset,
     moments,
     split_indices,
 )
-from nanotorch.train.load import load_config
 from nanotorch.train.schema import Split
 from tests.train.examples import (
     CLASSIFICATION,
@@ -25,30 +22,21 @@ from tests.train.examples import (
     TABLE,
     experiment,
     refusal_of,
-    write_example,
 )
 
 
-def data_of(data: str, table: str = TABLE, seed: int = 0, classes: bool = False) -> Dataset:
-    example = CLASSIFICATION if classes else REGRESSION
-    before, _, after = example.partition("data:\n")
-    text = f"{before}data:\n{data}model:\n{after.partition('model:')[2].lstrip()}"
-    write_example(Path(), text.replace("model:\nlayers", "model:\n  layers"), table)
-    loaded = load_config("x.yaml")
-    generator = torch.Generator().manual_seed(seed)
-    with loaded.origins.told():
-        return load_dataset(loaded.config.data, "binary" if classes else "regression", generator)
+def data_of(*overrides: str, table: str = TABLE, text: str = REGRESSION) -> Dataset:
+    return experiment(text, *overrides, table=table).dataset
 
 
-refusal_of_data = refusal_of(data_of)
+refusal = refusal_of(data_of)
 
 
-PLAIN = "  csv: table.csv\n  target: y\n"
-RAW = PLAIN + "  standardize: false\n  standardize_target: false\n"
+RAW = ("data.standardize=false", "data.standardize_target=false")
 
 
 def test_the_parts_are_the_table() -> None:
-    data = data_of(RAW)
+    data = data_of(*RAW)
     assert [len(data.parts[name]) for name in PARTS] == [14, 3, 3]
     assert list(data.preprocessing.features) == ["a", "b"]
     x = np.concatenate([data.parts[name].x for name in PARTS])
@@ -58,49 +46,44 @@ def test_the_parts_are_the_table() -> None:
     order = np.argsort(x[:, 0])
     np.testing.assert_array_equal(x[order, 0], np.arange(20))
     np.testing.assert_array_equal(y[order, 0], 3 * np.arange(20) + 1)
-
-
-def test_features_are_chosen_by_name_in_their_order() -> None:
-    table = "id,a,b,y\n" + "".join(f"n{i},{i},{-i},{i}\n" for i in range(10))
-    data = data_of(RAW + "  features: [b, a]\n", table)
-    x = data.parts["train"].x
-    np.testing.assert_array_equal(x[:, 0], -x[:, 1])
-    assert (x[:, 0] <= 0).all()
+    # Features are chosen by name, in their order.
+    chosen = data_of(*RAW, "data.features=[b, a]")
+    x = np.concatenate([chosen.parts[name].x for name in PARTS])
+    np.testing.assert_array_equal(x[:, 0], x[:, 1] ** 2 % 7)
 
 
 def test_only_the_training_part_standardizes() -> None:
-    raw, data = data_of(RAW), data_of(PLAIN)
+    raw, data = data_of(*RAW), data_of()
     train = data.parts["train"].x.astype(np.float64)
     np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(train.std(axis=0), 1, atol=1e-6)
-    np.testing.assert_allclose(
-        data.preprocessing.mean, raw.parts["train"].x.mean(axis=0), rtol=1e-6
-    )
+    mean, scale = data.preprocessing.mean, data.preprocessing.scale
+    np.testing.assert_allclose(mean, raw.parts["train"].x.mean(axis=0), rtol=1e-6)
     for name in PARTS:
-        expected = (raw.parts[name].x - data.preprocessing.mean) / data.preprocessing.scale
+        expected = (raw.parts[name].x - mean) / scale
         np.testing.assert_allclose(data.parts[name].x, expected, atol=1e-6)
-
-
-def test_a_constant_feature_is_not_divided() -> None:
+    # A constant feature is not divided.
     mean, scale = moments(np.full((9, 1), 0.1), standardize=True)
-    assert mean == pytest.approx(0.1)
-    assert scale == 1
+    assert (mean, scale) == (pytest.approx(0.1), 1)
 
 
 GOOD_OR_BAD = "a,kind\n" + "".join(f"{i},{'good' if i % 4 else 'bad'}\n" for i in range(40))
-KIND = "  csv: table.csv\n  target: kind\n  positive: bad\n"
+KIND = "csv: table.csv\n  target: kind\n  positive: bad"
+
+
+def of_table(data: str = KIND) -> str:
+    """The classification, of a table."""
+    return CLASSIFICATION.replace("generator: {name: moons, samples: 40}", data)
 
 
 def test_classes_have_names() -> None:
-    data = data_of(KIND, GOOD_OR_BAD, classes=True)
+    data = data_of(table=GOOD_OR_BAD, text=of_table())
     assert data.classes == ("good", "bad")
     train = data.parts["train"]
     raw = train.x[:, 0] * data.preprocessing.scale[0] + data.preprocessing.mean[0]
     np.testing.assert_array_equal(train.y[:, 0], np.rint(raw) % 4 == 0)
-
-
-def test_stratified_parts_have_the_classes_of_the_whole() -> None:
-    data = data_of(KIND + "  stratify: true\n", GOOD_OR_BAD, classes=True)
+    # Stratified parts have the classes of the whole.
+    data = data_of("data.stratify=true", table=GOOD_OR_BAD, text=of_table())
     assert [int(data.parts[name].y.sum()) for name in PARTS] == [7, 1, 2]
     assert [len(data.parts[name]) for name in PARTS] == [28, 6, 6]
 
@@ -118,25 +101,29 @@ def test_division_is_a_partition(samples: int) -> None:
             assert abs(count - fraction * np.sum(strata == stratum)) <= 1
 
 
+PLAIN = "csv: table.csv\n  target: y"
+HOLES = "a,b,y\n" + "".join(f"{i},{'' if i % 4 == 0 else i * 10},{i}\n" for i in range(40))
+NOTHING = "a,b,y\n" + "1,?,2\n" * 9
+# What stands in the section, the table, and what is said.
 IMPOSSIBLE = [
     (
-        "  csv: tabel.csv\n  target: y\n",
+        "csv: tabel.csv\n  target: y",
         TABLE,
         "x.yaml:3:8: data.csv: cannot read 'tabel.csv': No such file or directory; "
         "did you mean 'table.csv'?",
     ),
-    ("  csv: .\n  target: y\n", TABLE, "x.yaml:3:8: data.csv: cannot read '.': Is a directory"),
+    ("csv: .\n  target: y", TABLE, "x.yaml:3:8: data.csv: cannot read '.': Is a directory"),
     (
-        "  csv: table.csv\n  target: progresion\n",
+        "csv: table.csv\n  target: progresion",
         "a,progression\n1,2\n",
         "x.yaml:4:11: data.target: table.csv has no column 'progresion'; "
         "did you mean 'progression'?",
     ),
     (
-        RAW + "  features: [a, c, d]\n",
+        PLAIN + "\n  features: [a, c, d]",
         TABLE,
-        "x.yaml:7:17: data.features[1]: table.csv has no column 'c'; known here: a, b, y\n"
-        "x.yaml:7:20: data.features[2]: table.csv has no column 'd'; known here: a, b, y",
+        "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known here: a, b, y\n"
+        "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known here: a, b, y",
     ),
     (PLAIN, "a,b,y\n1,2,3\nx,2,3\n1,z,3\n", "table.csv:3:1: column 'a': 'x' is not a number\n"
      "table.csv:4:3: column 'b': 'z' is not a number"),
@@ -149,8 +136,17 @@ IMPOSSIBLE = [
      "leaves this part without any of the 2 samples; make it 0, or give more of them"),
     (PLAIN, "a,y\n" + "1e300,1\n-1e300,1\n" * 9, "x.yaml:3:3: data: "
      "values of 'a' are too large for the 32 bits of the model"),
-    (RAW, "a,y\n" + "1e39,1\n" * 9, "x.yaml:3:3: data: "
+    (PLAIN + "\n  standardize: false", "a,y\n" + "1e39,1\n" * 9, "x.yaml:3:3: data: "
      "values of 'a' are too large for the 32 bits of the model"),
+    # Cells without a value.
+    (PLAIN, HOLES, "table.csv:2:3: column 'b': is empty, like 9 more cells; "
+     "data.missing: mean puts in the column's mean, drop leaves out the row"),
+    (PLAIN + "\n  missing: mean", "a,y\n1,\n" + "3,1\n" * 9,
+     "table.csv:2:3: column 'y': is empty; data.missing: drop leaves out such rows"),
+    (PLAIN + "\n  missing: mean", NOTHING, "x.yaml:5:12: data.missing: "
+     "the training part has no value of 'b'"),
+    (PLAIN + "\n  missing: drop", NOTHING, "x.yaml:5:12: data.missing: "
+     "drops every row of table.csv"),
 ]  # fmt: skip
 IMPOSSIBLE_CLASSES = [
     (KIND.replace("bad", "awful"), GOOD_OR_BAD, "x.yaml:5:13: data.positive: "
@@ -167,64 +163,53 @@ IMPOSSIBLE_CLASSES = [
 
 
 @pytest.mark.parametrize(
-    ("classes", "data", "table", "message"),
-    [(False, *row) for row in IMPOSSIBLE] + [(True, *row) for row in IMPOSSIBLE_CLASSES],
+    ("text", "table", "message"),
+    [(REGRESSION.replace(PLAIN, data), *row) for data, *row in IMPOSSIBLE]
+    + [(of_table(data), *row) for data, *row in IMPOSSIBLE_CLASSES],
 )
-def test_data_that_cannot_be_had(classes: bool, data: str, table: str, message: str) -> None:
-    assert refusal_of_data(data, table, classes=classes) == message
+def test_data_that_cannot_be_had(text: str, table: str, message: str) -> None:
+    assert refusal(table=table, text=text) == message
 
 
 NAMES = "size;town;y\n" + "".join(f"{i};{'ABC'[i % 3]};{i % 2}\n" for i in range(30))
 CLASSES = "a,b,kind\n" + "".join(f"{i},{-i},{['red', 'blue', 'grey'][i % 3]}\n" for i in range(30))
 
 
-def dataset_of_table(text: str, table: str, *overrides: str) -> Dataset:
-    return experiment(text, *overrides, table=table).dataset
-
-
-refusal_of_table = refusal_of(dataset_of_table)
-
-
-def three_classes(*more: str) -> tuple[str, str, *tuple[str, ...]]:
+def three_classes(*more: str, table: str = CLASSES) -> Dataset:
     layers = "model.layers=[{name: Linear, out_features: 3}]"
     data = "data={csv: table.csv, target: kind, standardize: false}"
-    return CLASSIFICATION, CLASSES, data, layers, "loss=CrossEntropyLoss", *more
-
-
-SEMICOLONS = ("data.delimiter=';'", "data.standardize=false")
+    return data_of(data, layers, "loss=CrossEntropyLoss", *more, text=CLASSIFICATION, table=table)
 
 
 def test_names_become_a_feature_each() -> None:
-    data = dataset_of_table(REGRESSION, NAMES, *SEMICOLONS, "data.categorical=[town]")
+    towns = ("data.delimiter=';'", "data.categorical=[town]")
+    data = data_of(*towns, "data.standardize=false", table=NAMES)
     assert list(data.preprocessing.features) == ["size", "town=A", "town=B", "town=C"]
     x = data.parts["train"].x
     np.testing.assert_array_equal(x[:, 1:].sum(axis=1), 1)
     np.testing.assert_array_equal(x[:, 1:].argmax(axis=1), x[:, 0] % 3)
+    # The record of the preprocessing prepares the same again.
+    prepared = data_of(*towns, table=NAMES).preprocessing
+    record = json.loads(json.dumps(prepared.record()))
+    again = Preprocessing.from_record(record)
+    x = np.array([[3.0, 1, 0, 0], [4.0, 0, 1, 0]])
+    np.testing.assert_array_equal(again.inputs(x), prepared.inputs(x))
+    assert again.record() == record
 
 
 def test_a_table_without_names_of_columns() -> None:
     table = "".join(f"{i},{2 * i},{3 * i}\n" for i in range(20))
-    overrides = ("data.header=false", "data.target=column2", "data.standardize=false")
-    data = dataset_of_table(REGRESSION, table, *overrides)
+    data = data_of("data.header=false", "data.target=column2", RAW[0], table=table)
     assert list(data.preprocessing.features) == ["column1", "column3"]
     expected = 2 * data.parts["train"].x[:, 0]
     np.testing.assert_allclose(data.targets("train")[:, 0], expected, atol=1e-5)
 
 
-HOLES = "a,b,y\n" + "".join(f"{i},{'' if i % 4 == 0 else i * 10},{i}\n" for i in range(40))
-
-
-def test_cells_without_a_value_are_refused_left_out_or_filled() -> None:
-    assert refusal_of_table(REGRESSION, HOLES) == (
-        "table.csv:2:3: column 'b': is empty, like 9 more cells; "
-        "data.missing: mean puts in the column's mean, drop leaves out the row"
-    )
-    dropped = dataset_of_table(REGRESSION, HOLES, "data.missing=drop", "data.standardize=false")
+def test_cells_without_a_value_are_left_out_or_filled() -> None:
+    dropped = data_of("data.missing=drop", RAW[0], table=HOLES)
     assert sum(len(dropped.parts[name]) for name in PARTS) == 30
     for missing, measure in (("mean", np.mean), ("median", np.median)):
-        filled = dataset_of_table(
-            REGRESSION, HOLES, f"data.missing={missing}", "data.standardize=false"
-        )
+        filled = data_of(f"data.missing={missing}", RAW[0], table=HOLES)
         train = filled.parts["train"].x
         known = train[train[:, 0] % 4 != 0]
         expected = measure(known[:, 1].astype(np.float64))
@@ -235,15 +220,9 @@ def test_cells_without_a_value_are_refused_left_out_or_filled() -> None:
 
 @pytest.mark.parametrize("cell", ["", "NA", "n/a", "NaN", "null", "?"])
 def test_what_counts_as_missing(cell: str) -> None:
-    table = "a,y\n" + f"{cell},1\n" + "3,1\n" * 9
-    assert len(dataset_of_table(REGRESSION, table, "data.missing=drop").parts["train"]) == 6
-
-
-def test_a_target_must_be_there() -> None:
-    table = "a,y\n1,\n" + "3,1\n" * 9
-    message = "table.csv:2:3: column 'y': is empty; data.missing: drop leaves out such rows"
-    assert refusal_of_table(REGRESSION, table, "data.missing=mean") == message
-    assert len(dataset_of_table(REGRESSION, table, "data.missing=drop").parts["train"]) == 6
+    for row in (f"{cell},1", f"1,{cell}"):
+        data = data_of("data.missing=drop", table=f"a,y\n{row}\n" + "3,1\n" * 9)
+        assert len(data.parts["train"]) == 6
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "?"])
@@ -252,73 +231,52 @@ def test_what_counts_as_missing_is_no_name(cell: str) -> None:
     rows = "".join(f"{i},{'uv'[i % 2]},{'no' if i % 3 else 'yes'}\n" for i in range(20))
     table = f"a,c,y\n{rows}1,{cell},yes\n1,u,{cell}\n"
     data = "data={csv: table.csv, target: y, positive: yes, categorical: [c]}"
-    text = refusal_of_table(CLASSIFICATION, table, data)
-    assert [line.split(":")[1:4] for line in text.splitlines()] == [
+    told = refusal(data, text=CLASSIFICATION, table=table)
+    assert [line.split(":")[1:4] for line in told.splitlines()] == [
         ["22", "3", " column 'c'"], ["23", "5", " column 'y'"]
     ]  # fmt: skip
-    dropped = dataset_of_table(CLASSIFICATION, table, data.replace("yes,", "yes, missing: drop,"))
+    dropped = data_of(data, "data.missing=drop", text=CLASSIFICATION, table=table)
     assert list(dropped.preprocessing.features) == ["a", "c=u", "c=v"]
 
 
 def test_the_mistakes_of_features_and_of_the_target_are_told_at_once() -> None:
-    text = refusal_of_table(REGRESSION, "a,b,y\n" + "1,2,3\n" * 9 + "1,2,z\n1,y,4\nx,2,3\n")
-    assert [line.split(":")[1] for line in text.splitlines()] == ["11", "12", "13"]
-
-
-def test_a_column_of_nothing() -> None:
-    table = "a,b,y\n" + "1,?,2\n" * 9
-    assert "the training part has no value of 'b'" in refusal_of_table(
-        REGRESSION, table, "data.missing=mean"
-    )
-    assert "drops every row of table.csv" in refusal_of_table(
-        REGRESSION, table, "data.missing=drop"
-    )
+    told = refusal(table="a,b,y\n" + "1,2,3\n" * 9 + "1,2,z\n1,y,4\nx,2,3\n")
+    assert [line.split(":")[1] for line in told.splitlines()] == ["11", "12", "13"]
 
 
 def test_parts_have_files_of_their_own() -> None:
-    write_example(Path())
     for name in ("v", "t"):
         Path(f"{name}.csv").write_text("y,b,a\n7,1,2\n8,3,4\n", "utf-8")
     parts = "data.parts={validation: v.csv, test: t.csv}"
-    data = dataset_of_table(REGRESSION, "a,b,y\n" + "1,2,3\n" * 10, parts, "data.standardize=false")
+    data = data_of(parts, RAW[0], table="a,b,y\n" + "1,2,3\n" * 10)
     assert [len(data.parts[name]) for name in PARTS] == [10, 2, 2]
     np.testing.assert_array_equal(data.parts["test"].x, [[2, 1], [4, 3]])
-    only = dataset_of_table(REGRESSION, "a,b,y\n" + "1,2,3\n" * 20, "data.parts={test: t.csv}")
+    only = data_of("data.parts={test: t.csv}", table="a,b,y\n" + "1,2,3\n" * 20)
     assert [len(only.parts[name]) for name in PARTS] == [16, 4, 2]  # 70 : 15 of the main table
     Path("t.csv").write_text("a,y\n1,2\n", "utf-8")
-    assert "t.csv: has no column 'b'" in refusal_of_table(
-        REGRESSION, "a,b,y\n" + "1,2,3\n" * 9, parts
-    )
+    told = refusal(parts, table="a,b,y\n" + "1,2,3\n" * 9)
+    assert "t.csv: has no column 'b'" in told
 
 
 def test_classes_by_name_in_their_order() -> None:
-    data = dataset_of_table(*three_classes())
+    data = three_classes()
     assert data.classes == ("blue", "grey", "red")
     part = data.parts["train"]
     assert part.y.dtype == np.int64
     np.testing.assert_array_equal(part.y, np.array([2, 0, 1])[part.x[:, 0].astype(int) % 3])
     numbers = CLASSES.replace("red", "10").replace("blue", "9").replace("grey", "-1.5")
-    assert dataset_of_table(CLASSIFICATION, numbers, *three_classes()[2:]).classes == (
-        "-1.5",
-        "9",
-        "10",
-    )
-
-
-def test_a_class_that_only_another_part_has() -> None:
+    assert three_classes(table=numbers).classes == ("-1.5", "9", "10")
     Path("t.csv").write_text("a,b,kind\n1,2,pink\n", "utf-8")
-    message = refusal_of_table(*three_classes("data.parts={test: t.csv}"))
-    assert message == "t.csv:2:5: column 'kind': 'pink' is no class of the main table"
+    told = refusal_of(three_classes)("data.parts={test: t.csv}")
+    assert told == "t.csv:2:5: column 'kind': 'pink' is no class of the main table"
 
 
 @pytest.mark.parametrize(
     ("override", "message"),
     [
         ("loss=BCEWithLogitsLoss", "column 'kind' has 3 different values"),
-        (
-            "data.positive=red",
-            "is for two classes, but column 'kind' has 3 different values; remove it",
-        ),
+        ("data.positive=red",
+         "is for two classes, but column 'kind' has 3 different values; remove it"),
         ("model.layers[0].out_features=2", "the model gives 2 numbers, but there are 3 classes"),
         ("data.class_weights=[1, 2]", "has 2 weights, but there are 3 classes"),
         ("data.class_weights=[0, 0, 0]", "must be positive numbers"),
@@ -330,60 +288,43 @@ def test_a_class_that_only_another_part_has() -> None:
         ("data.inputs=x", "needs 'npz'; remove it, as the section has 'csv'"),
         ("loss={name: NLLLoss}", "NLLLoss needs LogSoftmax as the last layer"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_of_a_table(override: str, message: str) -> None:
     more = ("data.positive=red",) if override.startswith("loss=BCE") else ()
-    assert message in refusal_of_table(*three_classes(*more, override))
+    assert message in refusal_of(three_classes)(*more, override)
 
 
 def test_weights_of_classes() -> None:
-    text, table, *overrides = three_classes("data.class_weights=[1, 2, 4]")
-    loss = experiment(text, *overrides, table=table).loss
+    layers = "model.layers=[{name: Linear, out_features: 3}]"
+    data = "data={csv: table.csv, target: kind, class_weights: [1, 2, 4]}"
+    loss = experiment(CLASSIFICATION, data, layers, "loss=CrossEntropyLoss", table=CLASSES).loss
     np.testing.assert_array_equal(loss.weight.numpy(), [1, 2, 4])
     table = "a,y\n" + "1,0\n" * 30 + "2,1\n" * 10
     data = "data={csv: table.csv, target: y, stratify: true, class_weights: balanced}"
     assert experiment(CLASSIFICATION, data, table=table).loss.pos_weight.item() == 3
 
 
-def test_the_record_of_preprocessing_prepares_the_same_again() -> None:
-    data = dataset_of_table(REGRESSION, NAMES, "data.delimiter=';'", "data.categorical=[town]")
-    record = json.loads(json.dumps(data.preprocessing.record()))
-    again = Preprocessing.from_record(record)
-    x = np.array([[3.0, 1, 0, 0], [4.0, 0, 1, 0]])
-    np.testing.assert_array_equal(again.inputs(x), data.preprocessing.inputs(x))
-    assert again.record() == record
-
-
 X = np.arange(120.0).reshape(20, 2, 3)
 NPZ = "data={npz: d.npz, inputs: x, target: y, standardize: false}"
+NO_ARRAYS = "cannot read 'd.npz': no sound file of NumPy"
 FLAT = "model.layers=[Flatten, {name: Linear, out_features: 1}]"
-
-
-def dataset_of_arrays(*overrides: str, text: str = REGRESSION) -> Dataset:
-    return experiment(text, *overrides).dataset
-
-
-refusal_of_arrays = refusal_of(dataset_of_arrays)
 
 
 def test_inputs_keep_their_shape() -> None:
     np.savez("d.npz", x=X, y=X.sum(axis=(1, 2)))
-    data = dataset_of_arrays(NPZ, FLAT)
+    data = data_of(NPZ, FLAT)
     x = np.concatenate([data.parts[name].x for name in PARTS])
     y = np.concatenate([data.targets(name) for name in PARTS])
     assert x.shape == (20, 2, 3)
     np.testing.assert_allclose(x.sum(axis=(1, 2)), y[:, 0], rtol=1e-6)
-    flat = dataset_of_arrays(NPZ, "data.shape=[6]")
+    flat = data_of(NPZ, "data.shape=[6]")
     assert flat.parts["train"].x.shape == (14, 6)
 
 
 def test_one_mean_for_all() -> None:
     np.savez("d.npz", x=X, y=X[:, 0, 0])
-    train = (
-        dataset_of_arrays(NPZ, FLAT, "data.standardize=together")
-        .parts["train"]
-        .x.astype(np.float64)
-    )
+    data = data_of(NPZ, FLAT, "data.standardize=together")
+    train = data.parts["train"].x.astype(np.float64)
     assert abs(train.mean()) < 1e-6
     assert abs(train.std() - 1) < 1e-6
     assert (np.abs(train.mean(axis=0)) > 1e-3).all()
@@ -392,7 +333,7 @@ def test_one_mean_for_all() -> None:
 def test_two_files_of_one_array_each() -> None:
     np.save("a.npy", X[:, 0])
     np.save("b.npy", np.arange(20)[:, None])
-    data = dataset_of_arrays("data={npy: {x: a.npy, y: b.npy}, standardize: false}")
+    data = data_of("data={npy: {x: a.npy, y: b.npy}, standardize: false}")
     assert data.preprocessing.target == "b"
     assert data.parts["train"].x.shape == (14, 3)
 
@@ -401,7 +342,7 @@ def test_classes_are_numbers_or_text() -> None:
     layers = "model.layers=[Flatten, {name: Linear, out_features: 2}]"
     for labels in (np.arange(20) % 2 + 5, np.array(["no", "yes"] * 10)):
         np.savez("d.npz", x=X, y=labels)
-        data = dataset_of_arrays(NPZ, layers, "loss=CrossEntropyLoss", text=CLASSIFICATION)
+        data = data_of(NPZ, layers, "loss=CrossEntropyLoss", text=CLASSIFICATION)
         assert list(data.classes or ()) == sorted({str(label) for label in labels})
         part = data.parts["train"]
         np.testing.assert_array_equal(part.y, (part.x[:, 0, 0] / 6) % 2)
@@ -417,12 +358,10 @@ class Trap:
 def test_objects_are_not_unpickled() -> None:
     trap = np.array([Trap(), 1], dtype=object)
     np.savez("d.npz", x=trap, y=np.ones(2))
-    assert "it holds objects, which could run code" in refusal_of_arrays(NPZ)
     np.save("a.npy", trap)
     np.save("b.npy", np.ones(2))
-    assert "it holds objects, which could run code" in refusal_of_arrays(
-        "data={npy: {x: a.npy, y: b.npy}}"
-    )
+    for data in (NPZ, "data={npy: {x: a.npy, y: b.npy}}"):
+        assert "it holds objects, which could run code" in refusal(data)
     assert not Path("sprung").exists()
 
 
@@ -436,11 +375,18 @@ def test_objects_are_not_unpickled() -> None:
         ({"x": X, "y": np.array(["a"] * 20)}, "holds <U1, not numbers"),
         ({"x": np.where(X == 7, np.nan, X), "y": X[:, 0, 0]}, "the number at [1, 0, 1] is nan"),
         ({"x": X[:0], "y": X[:0, 0, 0]}, "has no samples"),
+        (b"", NO_ARRAYS),
+        (b"PK\x03\x04 not a zip", NO_ARRAYS),
+        (b"\x93NUMPY", NO_ARRAYS),
+        (b"a,b\n1,2\n", NO_ARRAYS),
     ],
 )
-def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray], message: str) -> None:
-    np.savez("d.npz", **arrays)
-    assert message in refusal_of_arrays(NPZ)
+def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray] | bytes, message: str) -> None:
+    if isinstance(arrays, bytes):
+        Path("d.npz").write_bytes(arrays)
+    else:
+        np.savez("d.npz", **arrays)
+    assert message in refusal(NPZ)
 
 
 def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
@@ -449,7 +395,7 @@ def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
     np.save("b.npy", x[:, 0])
     tracemalloc.start()
     try:
-        data = dataset_of_arrays("data={npy: {x: a.npy, y: b.npy}}")
+        data = data_of("data={npy: {x: a.npy, y: b.npy}}")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -459,15 +405,9 @@ def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
     np.testing.assert_allclose(train.std(axis=0), 1, rtol=1e-4)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a zip", b"\x93NUMPY", b"a,b\n1,2\n"])
-def test_files_that_are_something_else(content: bytes) -> None:
-    Path("d.npz").write_bytes(content)
-    assert "cannot read 'd.npz': no sound file of NumPy" in refusal_of_arrays(NPZ)
-
-
 def test_one_array_is_not_several() -> None:
     np.save("d.npz.npy", X)
     Path("d.npz.npy").rename("d.npz")
-    assert "'d.npz' holds one array; give it as data.npy" in refusal_of_arrays(NPZ)
+    assert "'d.npz' holds one array; give it as data.npy" in refusal(NPZ)
     np.savez("e.npz", X)
-    assert "holds several arrays" in refusal_of_arrays("data={npy: {x: e.npz, y: e.npz}}")
+    assert "holds several arrays" in refusal("data={npy: {x: e.npz, y: e.npz}}")

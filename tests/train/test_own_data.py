@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from nanotorch import nn
-from nanotorch.train import cli, load_config, register_loss, train
-from nanotorch.train.config import ConfigError
+from nanotorch.train import load_config, register_loss, train
 from nanotorch.train.run import RunResult, resume
 from nanotorch.train.run_directory import read_metrics
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
     experiment,
+    loaded,
     refusal_of,
     result_of,
+    said,
     trained,
-    write_example,
 )
 
 CITIES = {"Leipzig": 20_000, "Berlin": 90_000, "Munich": 210_000}
@@ -51,11 +51,10 @@ def houses() -> str:
 
 
 def fitted(text: str, table: str, *overrides: str) -> RunResult:
-    write_example(Path(), text, table)
-    return train(load_config("x.yaml", overrides))
+    return train(loaded(text, *overrides, table=table))
 
 
-def test_prices_are_learned_and_told_in_their_own_units(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prices_are_learned_and_told_in_their_own_units() -> None:
     result = fitted(HOUSES, houses())
     found = result.results
     assert found["test/r2"] >= 0.95
@@ -67,9 +66,7 @@ def test_prices_are_learned_and_told_in_their_own_units(capsys: pytest.CaptureFi
     kept = json.loads((result.directory / "preprocessing.json").read_bytes())
     assert kept["target_mean"] == pytest.approx(4.5e5, rel=0.2)
     Path("new.csv").write_text("size,rooms,city\n100,4,Berlin\n60,2,Munich\n", "utf-8")
-    capsys.readouterr()
-    assert cli.predict(["latest", "new.csv"]) == 0
-    name, *prices = capsys.readouterr().out.split()
+    name, *prices = said("predict latest new.csv")[1].split()
     assert name == "price"
     expected = [90_000 + 260_000 + 36_000, 210_000 + 156_000 + 18_000]
     assert list(map(float, prices)) == pytest.approx(expected, rel=0.1)
@@ -105,7 +102,7 @@ def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
     assert squares.measure("test") == trained(REGRESSION).measure("test")
 
 
-def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(capsys) -> None:
+def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts() -> None:
     off = "data.standardize_target=false"
     whole = result_of(REGRESSION, "train.epochs=6", off)
     part = train(load_config("x.yaml", ["train.epochs=3", off]))
@@ -116,9 +113,9 @@ def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts(capsys
     path = part.directory / "preprocessing.json"
     kept = json.loads(path.read_bytes())
     path.write_text(json.dumps({k: v for k, v in kept.items() if not k.startswith("target_")}))
-    capsys.readouterr()
-    assert cli.predict([str(part.directory), "table.csv"]) == 0
-    assert "rmse" in capsys.readouterr().err
+    code, _, told = said(f"predict {part.directory} table.csv")
+    assert code == 0
+    assert "rmse" in told
     shutil.copytree(part.directory, "copy")
     assert resume("copy", "train.epochs=6").results == whole.results
 
@@ -169,14 +166,11 @@ def test_a_file_in_the_home_directory_is_found(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize("value", ["1", "true"])
 def test_a_class_that_looks_like_a_number_is_written_in_quotes(value: str) -> None:
-    write_example(Path(), CLASSIFICATION)
-    assert refusal(f"data.positive={value}").endswith(f"""; write '"{value}"'""")
     table = "a,y\n" + "".join(f"{i},{value if i % 3 else 'other'}\n" for i in range(30))
-    data = "data={csv: table.csv, target: y}"
-    assert fitted(CLASSIFICATION, table, data, f'data.positive="{value}"').exit_code == 0
-
-
-refusal = refusal_of(lambda *overrides: load_config("x.yaml", overrides))
+    settings = (CLASSIFICATION, table, "data={csv: table.csv, target: y}")
+    told = refusal_of(fitted)(*settings, f"data.positive={value}")
+    assert told.endswith(f"""; write '"{value}"'""")
+    assert fitted(*settings, f'data.positive="{value}"').exit_code == 0
 
 
 PASSENGERS = """\
@@ -210,20 +204,16 @@ def passengers() -> str:
 
 
 def test_mixed_columns_with_holes_say_in_one_line_what_to_set() -> None:
-    write_example(Path(), PASSENGERS, passengers())
-    with pytest.raises(ConfigError) as caught:
-        train(load_config("x.yaml"))
-    *columns, last = str(caught.value).splitlines()
+    *columns, last = refusal_of(fitted)(PASSENGERS, passengers()).splitlines()
     named = sorted(line.split("'")[1] for line in columns)
     assert named == ["Age", "Cabin", "Embarked", "Name", "Ticket"]
     before, _, advice = last.partition(": this table can be read with ")
     assert before == "x.yaml:2:7: data"
     settings = shlex.split(advice)
     assert settings == ["data.exclude=[Name, Ticket, Cabin]", "data.missing=mean"]
-    result = train(load_config("x.yaml", settings))
-    assert result.results["test/accuracy"] > 0.75
+    assert fitted(PASSENGERS, passengers(), *settings).results["test/accuracy"] > 0.75
     Path("new.csv").write_text("PassengerId,Pclass,Sex,Age,Fare,Embarked\n1,1,male,,30,S\n")
-    assert cli.predict(["latest", "new.csv"]) == 0
+    assert said("predict latest new.csv")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -237,10 +227,8 @@ def test_mixed_columns_with_holes_say_in_one_line_what_to_set() -> None:
     ],
 )  # fmt: skip
 def test_what_to_set_follows_from_what_is_set(override: str, advice: str) -> None:
-    write_example(Path(), PASSENGERS, passengers())
-    with pytest.raises(ConfigError) as caught:
-        train(load_config("x.yaml", [override]))
-    assert str(caught.value).endswith(f": this table can be read with {advice}")
+    told = refusal_of(fitted)(PASSENGERS, passengers(), override)
+    assert told.endswith(f": this table can be read with {advice}")
 
 
 def test_columns_of_few_names_are_features() -> None:
