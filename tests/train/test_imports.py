@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nanotorch.train import cli, commands
-from nanotorch.train.cli import main
+from nanotorch.train import commands
 from nanotorch.train.components import LAYERS
-from tests.train.examples import REGRESSION, write_example
+from tests.train.examples import REGRESSION, mistake, said, write_example
 from tests.train.test_cli import SCRIPT
 
 MODULE = """\
@@ -41,45 +40,43 @@ def _nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     "name", ["my_layers", pytest.param("my_layers.py", marks=pytest.mark.slow), "deep/my_layers.py"]
 )
-def test_names_of_a_module_can_be_used(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_a_module_can_be_used(name: str) -> None:
     write_example(Path(), TEXT)
     Path("deep").mkdir()
     Path("my_layers.py").write_text("from beside import *\n", "utf-8")
     Path("beside.py").write_text(MODULE, "utf-8")
     Path("deep/my_layers.py").write_text("from inside import *\n", "utf-8")
     Path("deep/inside.py").write_text(MODULE, "utf-8")
-    assert main(["--config", "x.yaml", "--check"]) == 2
-    assert "'Twice' is not known" in capsys.readouterr().err
-    assert main(["--import", name, "--config", "x.yaml"]) == 0
-    assert main(["--list", "Twice", "--import", name]) == 0  # and a second time changes nothing
-    assert capsys.readouterr().out.endswith("Twice:\n")
-    assert cli.predict(["latest", "table.csv", "--import", name]) == 0
+    assert "'Twice' is not known" in mistake("train --config x.yaml --check")
+    assert said(f"train --import {name} --config x.yaml")[0] == 0
+    # And a second time changes nothing.
+    assert said(f"train --list Twice --import {name}") == (0, "Twice:\n", "")
+    assert said(f"predict latest table.csv --import {name}")[0] == 0
 
 
-def test_who_goes_on_is_reminded_of_the_module(capsys: pytest.CaptureFixture[str]) -> None:
+def test_who_goes_on_is_reminded_of_the_module() -> None:
     write_example(Path(), TEXT)
     Path("my_layers.py").write_text(MODULE, "utf-8")
-    paused = ["train.time_limit=1e-9", "train.epochs=3"]
-    assert main(["--import", "my_layers.py", "--config", "x.yaml", *paused]) == 0
-    shown = capsys.readouterr().out
+    paused = "train.time_limit=1e-9 train.epochs=3"
+    code, shown, _ = said(f"train --import my_layers.py --config x.yaml {paused}")
     python = commands.call_again("python -m x", []).split()[0]
+    assert code == 0
     assert f"to resume: {python} scripts/train.py --import my_layers.py --resume runs" in shown
     commands.imported.clear()
     del LAYERS.registered["Twice"]
-    for run in (lambda: main(["--resume", "latest"]), lambda: cli.predict(["latest", "table.csv"])):
-        assert run() == 2
-        said = capsys.readouterr().err.splitlines()
-        assert "'Twice' is not known" in said[0]
-        assert said[1].endswith(
-            "run.json: the run was made with --import my_layers.py; give this again"
-        )
+    for command in ("train --resume latest", "predict latest table.csv"):
+        lines = mistake(command).splitlines()
+        assert "'Twice' is not known" in lines[0]
+        told = "run.json: the run was made with --import my_layers.py; give this again"
+        assert lines[1].endswith(told)
 
 
-def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_runs_of_a_sweep_import_as_well() -> None:
     write_example(Path(), TEXT)
     Path("my_layers.py").write_text(MODULE, "utf-8")
-    assert cli.sweep(["--config", "x.yaml", "seed=0", "--import", "my_layers"]) == 0
-    assert "1 of 1 runs finished" in capsys.readouterr().out
+    code, shown, _ = said("sweep --config x.yaml seed=0 --import my_layers")
+    assert code == 0
+    assert "1 of 1 runs finished" in shown
 
 
 @pytest.mark.parametrize(
@@ -102,18 +99,17 @@ def test_the_runs_of_a_sweep_import_as_well(capsys: pytest.CaptureFixture[str]) 
          "/own.py:2: ValueError: a function called 'sphere' is known already"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_imported(name: str, text: str, message: str | None, capsys) -> None:
+def test_what_cannot_be_imported(name: str, text: str, message: str | None) -> None:
     write_example(Path())
     Path("own.py").write_text(text, "utf-8")
     Path("json.py").write_text("", "utf-8")
-    code = main(["--import", name, "--config", "x.yaml", "--check"])
-    said = capsys.readouterr().err
+    code, _, told = said("train --config x.yaml --check --import", name)
     if message is None:  # who runs a training meanwhile is told, not the one who waits for it
-        assert (code, "runs a training while it is imported" in said) == (0, True)
+        assert (code, "runs a training while it is imported" in told) == (0, True)
         return
     assert code == 2
-    assert said.startswith(f"command line: --import {name}: ")
-    assert message in said
+    assert told.startswith(f"command line: --import {name}: ")
+    assert message in told
     assert not Path("runs").exists()
 
 

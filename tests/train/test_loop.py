@@ -20,6 +20,7 @@ from nanotorch.train.loop import (
 )
 from tests.several import in_threads
 from tests.train.examples import At
+from tests.train.test_cli import posix
 
 
 class Counting:
@@ -80,11 +81,8 @@ def test_the_order_of_events() -> None:
     assert notes[:4] == ["x start 0.0", "y start 0.0", "x step 1.1", "y step 1.1"]
     assert notes[-2:] == ["y end 2.4", "x end 2.4"]
     assert (loop.loss, loop.samples, loop.done, loop.stop_reason) == (4.0, 8, True, None)
-
-
-def test_no_steps_are_no_epoch() -> None:
-    notes: list[str] = []
-    Loop(Counting(), 0, [Journal("x", notes)]).run()
+    notes.clear()
+    Loop(Counting(), 0, [Journal("x", notes)]).run()  # no steps are no epoch
     assert notes == ["x start 0.0", "x end 0.0"]
 
 
@@ -95,23 +93,24 @@ def test_a_callback_can_stop_the_loop_within_an_epoch() -> None:
     loop.run()
     assert (task.taken, loop.stop_reason) == (5, "enough")
     assert notes[-2:] == ["x step 2.5", "x end 2.5"]
+    again = Loop(Counting(), 100, [])  # which stays stopped
+    again.load_state(loop.state())
+    again.run()
+    assert (again.step, again.stop_reason) == (5, "enough")
 
 
 def test_an_exception_still_ends_every_callback_that_started() -> None:
-    notes: list[str] = []
-    loop = Loop(Counting(), 9, [Journal("x", notes), At(fail, 2), Journal("y", notes)])
-    with pytest.raises(ValueError, match="as planned"):
-        loop.run()
-    assert notes[-3:] == ["x step 1.2", "y end 1.2", "x end 1.2"]
-
-
-def test_a_callback_that_cannot_start_ends_the_others() -> None:
-    broken = Callback()
-    broken.on_start = fail  # type: ignore[method-assign]
-    notes: list[str] = []
-    with pytest.raises(ValueError, match="as planned"):
-        Loop(Counting(), 9, [Journal("x", notes), broken, Journal("y", notes)]).run()
-    assert notes == ["x start 0.0", "x end 0.0"]
+    unable = Callback()
+    unable.on_start = fail  # type: ignore[method-assign]
+    for failing, last in (
+        (At(fail, 2), ["x step 1.2", "y end 1.2", "x end 1.2"]),
+        (unable, ["x start 0.0", "x end 0.0"]),
+    ):
+        notes: list[str] = []
+        loop = Loop(Counting(), 9, [Journal("x", notes), failing, Journal("y", notes)])
+        with pytest.raises(ValueError, match="as planned"):
+            loop.run()
+        assert notes[-3:] == last
 
 
 class Counter(Callback):
@@ -138,25 +137,25 @@ def events(notes: list[str]) -> list[str]:
 def test_a_paused_loop_goes_on_as_if_nothing_had_been(at: int, steps: int) -> None:
     whole: list[str] = []
     Loop(Counting(), steps, [Journal("x", whole)]).run()
-
     notes: list[str] = []
-    first = Loop(
-        Counting(),
-        steps,
-        [Journal("x", notes), Counter(), At(lambda loop: loop.pause("lunch"), at)],
-    )
+    pause = At(lambda loop: loop.pause("lunch"), at)
+    first = Loop(Counting(), steps, [Journal("x", notes), Counter(), pause])
     first.run()
     assert (first.step, first.pause_reason) == (at, "lunch")
     assert first.complete is (at == steps)
-
-    task = Counting()
-    task.taken = at
-    counter = Counter()
-    second = Loop(task, steps, [Journal("x", notes), counter])
-    second.load_state(first.state())
-    second.run()
+    second, counter = gone_on(first.state(), steps, notes)
     assert events(notes) == events(whole)
     assert (second.step, counter.count, second.first_loss) == (steps, steps, 1.0)
+
+
+def gone_on(state: Any, steps: int, notes: list[str]) -> tuple[Loop, Counter]:
+    """A loop that went on from a state, and what has counted its steps."""
+    task, counter = Counting(), Counter()
+    task.taken = state["step"]
+    loop = Loop(task, steps, [Journal("x", notes), counter])
+    loop.load_state(state)
+    loop.run()
+    return loop, counter
 
 
 def test_what_is_kept_when_all_have_seen_a_step_can_be_gone_on_from() -> None:
@@ -170,21 +169,9 @@ def test_what_is_kept_when_all_have_seen_a_step_can_be_gone_on_from() -> None:
     Loop(Counting(), 7, [Journal("x", whole), Counter(), Keep()]).run()
     assert len(states) == 7 + 3
     for told, state in states:
-        task, notes = Counting(), list[str]()
-        task.taken = state["step"]
-        loop = Loop(task, 7, [Journal("x", notes), Counter()])
-        loop.load_state(state)
-        loop.run()
+        notes: list[str] = []
+        gone_on(state, 7, notes)
         assert events(notes) == events(whole)[told:]
-
-
-def test_a_stopped_loop_stays_stopped() -> None:
-    loop = Loop(Counting(), 9, [At(stop, 2)])
-    loop.run()
-    again = Loop(Counting(), 9, [])
-    again.load_state(loop.state())
-    again.run()
-    assert (again.step, again.stop_reason) == (2, "enough")
 
 
 def test_callbacks_of_one_class_keep_their_own_states() -> None:
@@ -229,29 +216,28 @@ def kill(number: signal.Signals) -> Callback:
     return At(lambda loop: os.kill(os.getpid(), number))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_after_the_step(number: signal.Signals) -> None:
-    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+HANDLED = (signal.SIGINT, signal.SIGTERM)
+
+
+@posix
+@pytest.mark.parametrize("number", HANDLED)
+def test_a_signal_stops_after_the_step_or_ends_the_run_where_there_is_none(
+    number: signal.Signals,
+) -> None:
+    before = [*map(signal.getsignal, HANDLED)]
     stop = StopOnSignal()
     loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, kill(number)])
     with stop:
         loop.run()
     assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
-    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows kills a process instead of signalling it")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_where_there_is_no_step_to_wait_for_a_signal_ends_the_run(number: signal.Signals) -> None:
-    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+    assert [*map(signal.getsignal, HANDLED)] == before
     stop = StopOnSignal()
     with stop:
         Loop(Losses((1.0, 1)), 1, [stop]).run()
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert stop.received == number
-    assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [*map(signal.getsignal, HANDLED)] == before
 
 
 def test_ignored_signals_stay_ignored() -> None:
@@ -281,24 +267,15 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
 
 
 def test_steps_are_recorded_every_few_and_at_the_end() -> None:
-    kept = Kept()
-    Loop(Losses((1.0, 1), (2.0, 1), (3.0, 1)), 5, [RecordSteps(kept.write, 2)]).run()
-    assert [(step, values["train/loss"]) for step, _, values in kept.records] == [
-        (2, 2.0),
-        (4, 1.0),
-        (5, 2.0),
-    ]
-
-
-def test_a_pause_records_no_step_that_a_whole_run_does_not() -> None:
-    class Pausing(Callback):
-        def on_step(self, loop: Loop) -> None:
-            if loop.step == 3:
-                loop.pause("interrupted")
-
-    kept = Kept()
-    Loop(Losses((1.0, 1)), 5, [Pausing(), RecordSteps(kept.write, 2)]).run()
-    assert [step for step, _, _ in kept.records] == [2]
+    losses = Losses((1.0, 1), (2.0, 1), (3.0, 1))
+    for before, expected in (
+        ([], [(2, 2.0), (4, 1.0), (5, 2.0)]),
+        # A pause records no step that a whole run does not.
+        ([At(lambda loop: loop.pause("interrupted"), 3)], [(2, 2.0)]),
+    ):
+        kept = Kept()
+        Loop(losses, 5, [*before, RecordSteps(kept.write, 2)]).run()
+        assert [(step, values["train/loss"]) for step, _, values in kept.records] == expected
 
 
 def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
