@@ -22,13 +22,11 @@ from nanotorch.train import (
     RunResult,
     fit,
     load_config,
-    resume,
     train,
 )
-from nanotorch.train.cli import main
 from nanotorch.train.supervised import Supervised
 from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
-from tests.train.examples import At, record_of, refusal_of
+from tests.train.examples import At, mistake, record_of, refusal_of
 
 generator = np.random.default_rng(0)
 X = generator.normal(size=(60, 3))
@@ -194,7 +192,7 @@ def test_a_finished_fit_is_not_trained_again(capsys: pytest.CaptureFixture[str])
     assert fitted(directory="runs").directory != first.directory
 
 
-@pytest.mark.parametrize("batch_size", [7, 10, 60])
+@pytest.mark.parametrize("batch_size", [7, 60])
 def test_a_finished_fit_goes_on_as_if_it_had_not_ended(batch_size: int) -> None:
     """Also where its last batch is a whole one: 60 samples."""
     first = fitted(directory="runs", epochs=2, batch_size=batch_size)
@@ -203,22 +201,17 @@ def test_a_finished_fit_goes_on_as_if_it_had_not_ended(batch_size: int) -> None:
     assert same(longer, fitted(epochs=4, batch_size=batch_size))
 
 
-def test_what_cannot_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_resumed() -> None:
     told = refusal_of(fitted, CheckpointError)
+    again: dict[str, Any] = {"directory": "runs", "resume": True}
     run = fitted(directory="runs")
-    message = told(data=(X[:50], Y[:50]), directory="runs", resume=True)
+    message = told(data=(X[:50], Y[:50]), **again)
     assert 'data was "60 samples", and is "50 samples" now; begin a new run' in message
-    assert "train.batch_size was 8, and is 9" in told(batch_size=9, directory="runs", resume=True)
-    assert "optimizer.name was Adam" in told(
-        optimizer="SGD", resume=run.directory, directory="runs"
-    )
-    assert refusal_of(fitted)(resume=True) == (
-        "fit(): resume: needs `directory`, where the run to resume is"
-    )
-    said = refusal_of(resume, CheckpointError)(run.directory)
-    assert "a program's run: call `fit` again, with resume=True" in said
-    assert main(["--resume", str(run.directory)]) == 2
-    assert "call `fit` again" in capsys.readouterr().err
+    assert "train.batch_size was 8, and is 9" in told(batch_size=9, **again)
+    again["resume"] = run.directory
+    assert "optimizer.name was Adam" in told(optimizer="SGD", **again)
+    message = mistake(f"train --resume {run.directory}")
+    assert "a program's run: call `fit` again, with resume=True" in message
 
 
 def test_metrics_of_ones_own_are_measured_and_watched() -> None:
@@ -252,31 +245,10 @@ def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) ->
     assert remedy in last
 
 
-def test_numbers_that_are_not_finite(capsys: pytest.CaptureFixture[str]) -> None:
-    bad = X.copy()
-    bad[7, 1] = np.nan
-    told = refusal_of(fit)(network(), (bad, Y), loss="MSELoss", optimizer="SGD", epochs=1)
-    assert told == "fit(): data: x is nan at [7, 1]; leave it out, or fill it"
-    samples = TensorDataset(torch.tensor(bad).float(), torch.tensor(Y).float())
+def test_numbers_that_are_not_finite_in_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    samples = TensorDataset(torch.tensor(NAN).float(), torch.tensor(Y).float())
     assert fitted(samples, verbose=True, batch_size=60).status == "diverged"
     assert "\nthe loss, nan before the first step, is so whatever" in capsys.readouterr().out
-
-
-def test_bfloat16_is_refused() -> None:
-    x, model = torch.tensor(X).float(), network()
-    told = refusal_of(fit)(model, (x.bfloat16(), Y), loss="MSELoss", optimizer="SGD", epochs=1)
-    assert told.startswith("fit(): data: is in bfloat16, in which the trainer does not count")
-    told = refusal_of(fit)(model.bfloat16(), (x, Y), loss="MSELoss", optimizer="SGD", epochs=1)
-    assert told.endswith(
-        "model: is in bfloat16, in which the trainer does not count; convert it by float()"
-    )
-
-
-def test_whole_numbers_are_predicted_as_the_model_takes_them() -> None:
-    run = fitted()
-    assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
-    told = refusal_of(fit)(network(), (X.astype(int), Y), loss="MSELoss", optimizer="SGD", epochs=1)
-    assert "of shape (2, 3), whole numbers (.astype(float) makes others): mat1 and" in told
 
 
 def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
@@ -296,6 +268,8 @@ def test_a_signal_ends_it_after_the_step() -> None:
     run = fitted(callbacks=[At(lambda loop: os.kill(os.getpid(), signal.SIGINT), 4)])
     assert (run.status, run.results) == ("interrupted", {})
     assert run.predict(X).shape == (60, 1)
+    # Whole numbers are predicted as the model takes them.
+    assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
 
 
 class Endless(IterableDataset[Any]):
@@ -303,58 +277,64 @@ class Endless(IterableDataset[Any]):
         yield from ()
 
 
-def test_arguments_that_are_wrong() -> None:
-    told = refusal_of(fitted)
-    assert (
-        told(model=nn.Linear)
-        == "fit(): model: expected a module, such as nn.Linear(4, 1); got the class Linear"
-    )
-    assert "loss: expected nn.MSELoss(), a function" in told(loss=nn.MSELoss)
-    assert "; got the class MSELoss" in told(loss=nn.MSELoss)
-    assert "optimizer: expected torch.optim.Adam(model.parameters()), or" in told(optimizer=None)
-    assert "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?" in told(loss="MSELos")
-    assert "loss: needs reduction='mean'" in told(loss=nn.MSELoss(reduction="sum"))
-    assert "expected torch.optim.Adam(model.parameters())" in told(optimizer=torch.optim.Adam)
-    assert "optimizer.name: 'Adm' is not known" in told(optimizer="Adm")
-    assert told(optimizer={"name": "Adam", "lr": -1}).startswith("fit(): optimizer")
-    other = torch.optim.SGD(network().parameters(), lr=1)
-    assert told(optimizer=other) == "fit(): optimizer: moves none of the model's parameters"
-    assert "scheduler: is of another optimizer" in told(scheduler=StepLR(other, 1))
-    assert "scheduler: expected StepLR(optimizer, 10)" in told(scheduler=3)
-    assert told(epochs=0) == "fit(): epochs: must be at least 1, got 0"
-    assert "epochs" in told(epochs=None)
-    assert told(epoch=3) == "fit(): epoch: unknown key; did you mean 'epochs'?"
-    assert "early_stopping.patiense: unknown key; did you mean 'patience'?" in told(
-        early_stopping={"patiense": 3}
-    )
-    assert "callbacks[0]: expected a nanotorch.train.Callback; got the class Rates" in told(
-        callbacks=[type("Rates", (), {})]
-    )
-    assert "callbacks: expected a list; got int" in told(callbacks=3)
-    assert "metrics.mae: expected a function of outputs" in told(metrics={"mae": 3})
-    assert "log: leave out 'dir' and 'name'" in told(log={"dir": "x"})
-    assert "validation: 0.001 of 60 samples leaves one part without any" in told(validation=0.001)
-    loader = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
-    assert told(loader, batch_size=8).startswith("fit(): batch_size: leave it out: the DataLoader")
-    assert "validation: a fraction cannot be taken of a DataLoader" in told(
-        loader, validation=0.5, batch_size=32
-    )
-    assert "model: does not take what comes in, of shape (2, 2): addmm: mat1" in told((X[:, :2], Y))
-    message = told((X, Y[:, 0]))
-    assert "loss: of outputs of shape (2, 1) and targets of (2,): every output would be" in message
-    expected = "data: expected a tuple (x, y), a Dataset or a DataLoader"
-    assert f"{expected}, got one array of shape (60, 3), without targets" in told(X_ONLY)
-    assert f"{expected}, with as many x as y; got arrays of (60, 3), (5, 1)" in told((X, Y[:5]))
-    assert f"{expected}, got str" in told("x.csv")
-    assert "expected arrays of numbers, got one of <U1" in told((X, ["a"] * 60))
-    assert "the Endless does not know its length" in told(Endless())
-    dicts: Any = [{"x": torch.ones(3), "y": torch.ones(1)}] * 4
-    assert "expected batches (x, y) of tensors, samples first; got dict" in told(dicts)
-    assert "model: has no parameters to learn" in told(model=nn.Flatten())
+DATA = "expected a tuple (x, y), a Dataset or a DataLoader"
+OTHER = torch.optim.SGD(network().parameters(), lr=1)
+LOADER = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
+NAN = X.copy()
+NAN[7, 1] = np.nan
+# The arguments of `fitted`, and what is said of them.
+WRONG: dict[str, str] = {
+    "model=nn.Linear": "model: expected a module, such as nn.Linear(4, 1); got the class Linear",
+    "model=nn.Flatten()": "model: has no parameters to learn",
+    "(X[:, :2], Y)": "model: does not take what comes in, of shape (2, 2): addmm: mat1",
+    "loss=nn.MSELoss": "loss: expected nn.MSELoss(), a function",
+    "loss='MSELos'": "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?",
+    "loss=nn.MSELoss(reduction='sum')": "loss: needs reduction='mean'",
+    "(X, Y[:, 0])": "loss: of outputs of shape (2, 1) and targets of (2,): every output would be",
+    "optimizer=None": "optimizer: expected torch.optim.Adam(model.parameters()), or",
+    "optimizer=torch.optim.Adam": "optimizer: expected torch.optim.Adam(model.parameters())",
+    "optimizer='Adm'": "optimizer.name: 'Adm' is not known",
+    "optimizer={'name': 'Adam', 'lr': -1}": "optimizer",
+    "optimizer=OTHER": "optimizer: moves none of the model's parameters",
+    "scheduler=StepLR(OTHER, 1)": "scheduler: is of another optimizer",
+    "scheduler=3": "scheduler: expected StepLR(optimizer, 10)",
+    "epochs=0": "epochs: must be at least 1, got 0",
+    "epochs=None": "needs 'epochs' or 'steps'",
+    "epoch=3": "epoch: unknown key; did you mean 'epochs'?",
+    "early_stopping={'patiense': 3}": "early_stopping.patiense: unknown key; did you mean "
+    "'patience'?",
+    "callbacks=[type('Rates', (), {})]": "callbacks[0]: expected a nanotorch.train.Callback; got "
+    "the class Rates",
+    "callbacks=3": "callbacks: expected a list; got int",
+    "metrics={'mae': 3}": "metrics.mae: expected a function of outputs",
+    "log={'dir': 'x'}": "log: leave out 'dir' and 'name'",
+    "validation=0.001": "validation: 0.001 of 60 samples leaves one part without any",
+    "LOADER, validation=0.5, batch_size=32": "validation: a fraction cannot be taken of a "
+    "DataLoader",
+    "LOADER, batch_size=8": "batch_size: leave it out: the DataLoader",
+    "torch.tensor(X)": f"data: {DATA}, got one array of shape (60, 3), without targets",
+    "(X, Y[:5])": f"data: {DATA}, with as many x as y; got arrays of (60, 3), (5, 1)",
+    "'x.csv'": f"data: {DATA}, got str",
+    "(X, ['a'] * 60)": "data: expected arrays of numbers, got one of <U1",
+    "Endless()": "data: the Endless does not know its length",
+    "[{'x': torch.ones(3), 'y': torch.ones(1)}] * 4": "data: expected batches (x, y) of tensors, "
+    "samples first; got dict",
+    "resume=True": "resume: needs `directory`, where the run to resume is",
+    # Numbers of other kinds.
+    "(NAN, Y)": "data: x is nan at [7, 1]; leave it out, or fill it",
+    "(torch.tensor(X).bfloat16(), Y)": "data: is in bfloat16, in which the trainer does not count",
+    "model=network().bfloat16()": "model: is in bfloat16, in which the trainer does not count; "
+    "convert it by float()",
+    "(X.astype(int), Y)": "model: does not take what comes in, of shape (2, 3), whole numbers "
+    "(.astype(float) makes others): mat1 and",
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_arguments_that_are_wrong(arguments: str) -> None:
+    told = refusal_of(lambda: eval(f"fitted({arguments})", globals()))()
+    assert told.startswith(f"fit(): {WRONG[arguments]}")
     assert not list(Path().iterdir())
-
-
-X_ONLY = torch.tensor(X)
 
 
 def test_errors_name_the_line_that_called() -> None:
