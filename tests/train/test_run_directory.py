@@ -4,6 +4,7 @@ import functools
 import itertools
 import json
 import math
+import os
 import re
 import shlex
 import shutil
@@ -58,25 +59,19 @@ def test_many_runs_at_once_share_no_directory() -> None:
     assert len(list(Path("runs/x").iterdir())) == 200
 
 
+class FrozenTime:
+    """A clock that stands."""
+
+    now = classmethod(lambda cls: cls)
+    strftime = staticmethod(lambda pattern: "now")
+
+
 def test_a_name_that_is_taken_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = iter([b"aaa", b"aaa", b"bbb"])
     monkeypatch.setattr("nanotorch.train.run_directory.os.urandom", lambda n: next(tokens))
     monkeypatch.setattr("nanotorch.train.run_directory.datetime", FrozenTime)
-    first = create_run_directory(Path("runs"), "x")
-    second = create_run_directory(Path("runs"), "x")
-    assert [first.name, second.name] == ["now-616161", "now-626262"]
-
-
-class FrozenTime:
-    """A clock that stands."""
-
-    @staticmethod
-    def now() -> type["FrozenTime"]:
-        return FrozenTime
-
-    @staticmethod
-    def strftime(pattern: str) -> str:
-        return "now"
+    made = [create_run_directory(Path("runs"), "x").name for _ in range(2)]
+    assert made == ["now-616161", "now-626262"]
 
 
 def test_the_newest_is_named() -> None:
@@ -88,14 +83,26 @@ def test_the_newest_is_named() -> None:
         # Seen from where the file is, so that a directory that is moved still works.
         assert (root / "latest.txt").read_text("utf-8") == f"x/{newest.name}\n"
     assert sorted(path.name for path in root.iterdir()) == ["latest.txt", "x"]
+    # The name is not worth a failure.
+    (root / "latest.txt").unlink()
+    (root / "latest.txt").mkdir()
+    assert result_of(CLASSIFICATION).status == "finished"
+    assert {path.name for path in root.iterdir()} == {"latest.txt", "x"}
 
 
-def test_json_has_null_for_what_it_cannot_say() -> None:
-    write_json(Path("a.json"), {"a": [1.5, math.nan, (math.inf,)], "b": {"c": -math.inf}})
-    assert json.loads(Path("a.json").read_text("utf-8")) == {
-        "a": [1.5, None, [None]],
-        "b": {"c": None},
-    }
+def test_what_is_no_number_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("a.json")
+    write_json(path, {"a": [1.5, math.nan, (math.inf,)], "b": {"c": -math.inf}})
+    assert json.loads(path.read_text("utf-8")) == {"a": [1.5, None, [None]], "b": {"c": None}}
+    # If need be, a record is written in its place.
+    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
+    write_json(path, {"status": "failed"}, in_place=True)
+    assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
+    assert [entry.name for entry in Path().iterdir()] == ["a.json"]
+
+
+def full(descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
@@ -145,28 +152,19 @@ def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixtur
     assert warning.endswith("; going on from the one before\n")
 
 
-def test_no_good_checkpoint_at_all() -> None:
-    copy = killed(finished(REGRESSION), 2)
+def test_what_is_no_good_checkpoint() -> None:
+    one, other = finished(REGRESSION), killed(finished(REGRESSION, "seed=1"), 8)
+    copy = killed(one, 2)
     path = checkpoint(copy, 2)
     path.write_bytes(b"")
     expected = f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
     assert refusal(copy).startswith(expected)
-
-
-def test_a_checkpoint_of_another_run_is_refused() -> None:
-    one, other = finished(REGRESSION), killed(finished(REGRESSION, "seed=1"), 8)
     foreign = checkpoint(other, 8)
     foreign.write_bytes(checkpoint(one, 8).read_bytes())
     message = mistake(f"train --resume {foreign}")
     assert message.startswith(f"error: {foreign}: is of another run, ")
-
-
-def test_other_files_are_no_checkpoints() -> None:
     with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
-        load_checkpoint(finished(REGRESSION) / "weights.safetensors")
-    later = Path("later.safetensors")
-    torch.save({"kind": KIND, "version": VERSION, "state": {"a": 1}}, later)
-    assert load_checkpoint(later) == {"a": 1}
+        load_checkpoint(one / "weights.safetensors")
 
 
 def in_the_way(place: Path) -> None:
@@ -193,6 +191,9 @@ SPOILT: list[tuple[Callable[[Path], Any], str]] = [
 
 def test_what_cannot_be_gone_on_with_is_told() -> None:
     whole = finished(REGRESSION)
+    if os.name == "posix":  # a run that is going on
+        with locked(whole), pytest.raises(CheckpointError, match="is still going on"):
+            resume(whole, "train.epochs=9")
     for damage, message in SPOILT:
         run = Path(shutil.copytree(whole, "run"))
         damage(run)
@@ -202,11 +203,35 @@ def test_what_cannot_be_gone_on_with_is_told() -> None:
         shutil.rmtree(run, ignore_errors=True)
 
 
-@posix
-def test_a_run_that_is_going_on_is_not_gone_on_with() -> None:
-    whole = finished(REGRESSION)
-    with locked(whole), pytest.raises(CheckpointError, match="is still going on"):
-        resume(whole, "train.epochs=9")
+Done = subprocess.CompletedProcess[str]
+
+
+def run(command: list[str]) -> Done:
+    # A limit to the size of files would cut off byte code that is written, for all who read it.
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def on_own_disk(command: str) -> list[str]:
+    """The command of a shell script that may mount disks."""
+    return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", command]
+
+
+@functools.cache
+def disks_can_be_mounted() -> bool:
+    try:
+        return run(on_own_disk("mount -t tmpfs none /tmp")).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def _own_disk() -> None:
+    if not disks_can_be_mounted():
+        pytest.skip("a disk of one's own needs Linux's user name spaces")
+
+
+own_disk = pytest.mark.usefixtures("_own_disk")
 
 
 def kept(directory: Path, pattern: str) -> list[int]:
@@ -218,11 +243,11 @@ def test_the_newest_and_some_for_good_are_kept() -> None:
     settings = "checkpoint={seconds: 0, last: 3, every: 5}"
     result = result_of(REGRESSION, settings, "train={epochs: 3, batch_size: 2}")
     assert kept(result.directory, "step") == [5, 10, 15, 19, 20, 21]
-
-
-def test_one_at_the_end_if_time_does_not_count() -> None:
-    result = result_of(REGRESSION, "checkpoint.seconds=null")
+    # One at the end if time does not count, and no best ones if none are wanted.
+    result = result_of(REGRESSION, "checkpoint={seconds: null, best: 0}")
     assert kept(result.directory, "step") == [8]
+    assert kept(result.directory, "best") == []
+    assert kept(result_of(MINIMIZATION).directory, "best") == []
 
 
 def test_the_best_weights_are_kept() -> None:
@@ -240,11 +265,6 @@ def test_the_best_weights_are_kept() -> None:
     assert {name: tensor.tolist() for name, tensor in best.items()} == {
         name: tensor.tolist() for name, tensor in weights.items()
     }
-
-
-def test_no_best_weights_are_wanted() -> None:
-    assert kept(result_of(REGRESSION, "checkpoint.best=0").directory, "best") == []
-    assert kept(result_of(MINIMIZATION).directory, "best") == []
 
 
 def test_a_run_that_diverged_keeps_what_was_before() -> None:
@@ -271,23 +291,21 @@ def test_what_reads_back_wrong_takes_nobody_s_place() -> None:
     assert [entry.name for entry in Path().iterdir()] == ["a.safetensors"]
 
 
+@own_disk
 def test_a_disk_that_may_only_be_read() -> None:
-    if not small_disks_can_be_had():
-        pytest.skip("a disk that may only be read needs Linux's user name spaces")
     result = result_of(REGRESSION)
     before = sorted(path.name for path in (result.directory / "checkpoints").iterdir())
     command = shlex.join([*SCRIPT, "--resume", str(result.directory), "train.epochs=9"])
     script = f"mount --bind runs runs && mount -o remount,ro,bind runs && {command}"
-    done = run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script])
+    done = run(on_own_disk(script))
     assert done.returncode == 1
     assert re.fullmatch(r"error: \[Errno 30\] Read-only file system: 'runs/x/[^']+'\n", done.stderr)
     assert sorted(path.name for path in (result.directory / "checkpoints").iterdir()) == before
     assert resume(result.directory, "train.epochs=9").status == "finished"
 
 
+@own_disk
 def test_a_full_disk_leaves_the_last_good_checkpoint() -> None:
-    if not small_disks_can_be_had():
-        pytest.skip("a disk that is full needs Linux's user name spaces")
     Path("runs").mkdir()
     text = CLASSIFICATION.replace("steps: 5", "steps: 9000").replace("out_features: 4", "out_fea"
                                                                      "tures: 400")  # fmt: skip
@@ -318,31 +336,14 @@ def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     assert steps
 
 
-Done = subprocess.CompletedProcess[str]
-
-
-def run(command: list[str]) -> Done:
-    # A limit to the size of files would cut off byte code that is written, for all who read it.
-    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
-
-
 def on_a_small_disk(size: str, command: list[str]) -> Done:
     """Run a command with `runs` on a disk of its own; the output ends with the records there."""
     script = f"mount -t tmpfs -o size={size} none runs; {shlex.join(command)}; code=$?;"
     script += "cat runs/x/*/run.json; exit $code"
-    return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script])
+    return run(on_own_disk(script))
 
 
-@functools.cache
-def small_disks_can_be_had() -> bool:
-    try:
-        return run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-                    "mount -t tmpfs none /tmp"]).returncode == 0  # fmt: skip
-    except OSError:
-        return False
-
-
+@own_disk
 @pytest.mark.parametrize(
     ("size", "tensorboard"),
     [
@@ -355,8 +356,6 @@ def small_disks_can_be_had() -> bool:
     ],
 )
 def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
-    if not small_disks_can_be_had():
-        pytest.skip("a disk that is full needs Linux's user name spaces")
     Path("runs").mkdir()
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 9000"))
     command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
@@ -368,26 +367,6 @@ def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
     record = json.loads("{" + done.stdout.rpartition("\n{")[2])
     assert record["status"] == "failed"
     assert record["seconds"] > 0
-
-
-def full(descriptor: int) -> None:
-    raise OSError(28, "No space left on device")
-
-
-def test_a_record_is_written_in_its_place_if_need_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = Path("a.json")
-    path.write_text(json.dumps({"status": "running", "much": "x" * 50}))
-    monkeypatch.setattr("nanotorch.train.run_directory.os.fsync", full)
-    write_json(path, {"status": "failed"}, in_place=True)
-    assert json.loads(path.read_text("utf-8")) == {"status": "failed"}
-    assert [entry.name for entry in Path().iterdir()] == ["a.json"]
-
-
-def test_the_name_of_the_newest_is_not_worth_a_failure() -> None:
-    (Path("runs") / "latest.txt").mkdir(parents=True)
-    result = result_of(CLASSIFICATION)
-    assert result.status == "finished"
-    assert {path.name for path in Path("runs").iterdir()} == {"latest.txt", "x"}
 
 
 def test_errors_name_the_file() -> None:
