@@ -43,6 +43,12 @@ train: {steps: 5, batch_size: 8}
 log: {tensorboard: false, plots: false, every: 1}
 """
 
+MANY = (
+    CLASSIFICATION.replace("moons", "blobs")
+    .replace("out_features: 1", "out_features: 3")
+    .replace("BCEWithLogitsLoss", "CrossEntropyLoss")
+)
+
 MINIMIZATION = """\
 experiment: minimization
 function:

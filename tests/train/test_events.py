@@ -31,6 +31,7 @@ from tests.patience import wait_until
 from tests.tolerances import rounding
 from tests.train.examples import (
     CLASSIFICATION,
+    MANY,
     MINIMIZATION,
     REGRESSION,
     metrics_of,
@@ -39,12 +40,6 @@ from tests.train.examples import (
 )
 from tests.train.test_build import TEXT
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
-
-MANY = (
-    CLASSIFICATION.replace("moons", "blobs")
-    .replace("out_features: 1", "out_features: 3")
-    .replace("BCEWithLogitsLoss", "CrossEntropyLoss")
-)
 
 
 def accumulated(directory: Path) -> EventAccumulator:
@@ -59,10 +54,13 @@ def shown(text: str, *overrides: str) -> EventAccumulator:
 
 
 def test_each_record_of_steps_has_rate_norm_and_speed() -> None:
-    events = shown(CLASSIFICATION, "log.every=2", "train={steps: 6, batch_size: 8}")
+    more = ("log.every=2", "train={steps: 6, batch_size: 8}", "log.histograms=0")
+    events = shown(CLASSIFICATION, *more)
     for tag in ("loss/train", "lr", "model/gradient_norm", "train/samples_per_second"):
         assert [event.step for event in events.Scalars(tag)] == [2, 4, 6]
         assert all(event.value > 0 for event in events.Scalars(tag))
+    assert events.Tags()["histograms"] == []
+    assert {"pr/train", "pr/validation", "pr/test"} <= set(events.Tags()["tensors"])
 
 
 def test_a_minimization_shows_coordinates_gradient_and_rate() -> None:
@@ -104,6 +102,8 @@ def test_no_curve_is_a_point_and_losses_are_drawn_in_one_chart(
         assert charts(events) == ["loss: loss/train loss/validation", *more, "learning rate: lr"]
     assert all(len(events.Scalars(tag)) > 1 for tag in events.Tags()["scalars"])
     assert not [tag for tag in events.Tags()["scalars"] if "test" in tag or "final" in tag]
+    if text == MANY:  # a curve of precision over recall for each class
+        assert {f"pr/test/{k}" for k in range(3)} <= set(events.Tags()["tensors"])
     (event,) = events.Tensors("results/text_summary")
     result = "f = 0.5 at (0.5, 1.5)" if text == MINIMIZATION else "test"
     assert result in event.tensor_proto.string_val[0].decode()
@@ -116,25 +116,28 @@ def test_weights_and_gradients_have_histograms() -> None:
     found = events.Histograms("weights/0.weight")
     assert [event.step for event in found] == [8, 16, 24]
     assert found[0].histogram_value.num == 8
-    assert shown(CLASSIFICATION, "log.histograms=0").Tags()["histograms"] == []
 
 
-def test_odd_values_have_histograms_or_none() -> None:
-    events = TensorBoardEvents(Path("events"))
+def test_events_that_are_odd_or_taken_back() -> None:
+    directory = Path("events")
+    events = TensorBoardEvents(directory)
     constant, nothing = torch.ones(3), torch.tensor([float("nan"), float("inf")])
     events.histograms(1, [("constant", constant), ("nothing", nothing)])
+    events.write(1, {"a": 1.0})
+    events.flush()
+    before = sizes(directory)
+    events.write(2, {"a": 2.0})
     events.close()
-    found = accumulated(Path("events"))
+    TensorBoardEvents(directory).close()  # another file, of which nothing was known
+    truncate_events(directory, before)  # what came after is cut off
+    assert sizes(directory) == before
+    found = accumulated(directory)
+    assert [event.step for event in found.Scalars("a")] == [1]
     assert found.Tags()["histograms"] == ["constant"]
     assert found.Histograms("constant")[0].histogram_value.num == 3
-
-
-def test_curves_of_precision_over_recall() -> None:
-    parts = {"pr/train", "pr/validation", "pr/test"}
-    assert parts <= set(shown(CLASSIFICATION).Tags()["tensors"])
-    layers = "model.layers=[{name: Linear, out_features: 3}]"
-    events = shown(MANY, "data.generator={name: blobs, samples: 60}", layers)
-    assert {f"pr/test/{k}" for k in range(3)} <= set(events.Tags()["tensors"])
+    Path("nothing").mkdir()
+    TensorBoardEvents(Path("nothing")).close()  # without anything to write there is no file
+    assert list(Path("nothing").iterdir()) == []
 
 
 def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
@@ -209,33 +212,34 @@ def test_of_different_runs_the_columns_are_those_that_all_have() -> None:
     assert sum(None not in row for row in rows) == 3
 
 
+LAYER_AND_LOSS = [b"Sequential/0_Linear/", b"BCEWithLogitsLoss/"]
+NAMED = "function={name: himmelblau, start: [1, 2], iterations: 3}"
+
+
 @pytest.mark.parametrize(
-    ("text", "overrides"),
+    ("text", "overrides", "boxes"),
     [
-        (CLASSIFICATION, ["train={steps: 3, batch_size: 8}"]),
-        (CLASSIFICATION, ["train={steps: 1, batch_size: 8, accumulate: 2, clip_norm: 1}"]),
-        (MINIMIZATION, []),
-        (MINIMIZATION, ["function.start=[[1, 2], [3, 4]]"]),
-        (MINIMIZATION, ["optimizer={name: LBFGS}"]),
+        (CLASSIFICATION, ["train={steps: 3, batch_size: 8}"], LAYER_AND_LOSS),
+        (
+            CLASSIFICATION,
+            ["train={steps: 1, batch_size: 8, accumulate: 2, clip_norm: 1}"],
+            LAYER_AND_LOSS,
+        ),
+        (MINIMIZATION, [], [b"function/"]),
+        (MINIMIZATION, ["function.start=[[1, 2], [3, 4]]"], [b"function/"]),
+        (MINIMIZATION, ["optimizer={name: LBFGS}"], [b"function/"]),
+        (MINIMIZATION, [NAMED, "optimizer.lr=1e-3"], [b"himmelblau/"]),
     ],
 )
-def test_the_graph_has_the_time_and_memory_of_a_real_step(text: str, overrides: list[str]) -> None:
+def test_the_graph_has_the_time_and_memory_of_a_real_step(
+    text: str, overrides: list[str], boxes: list[bytes]
+) -> None:
     events = shown(text, *overrides)
     assert events.Graph()
     for name in ("forward", "backward"):
         (event,) = events.Tensors(name)
         content = event.tensor_proto.string_val[0]
-        assert b"/device:CPU:0" in content
-        boxes = [b"function/"]
-        if text == CLASSIFICATION:
-            boxes = [b"Sequential/0_Linear/", b"BCEWithLogitsLoss/"]
-        assert all(box in content for box in boxes)
-
-
-def test_a_function_has_its_name_in_the_graph() -> None:
-    named = ["function.name=himmelblau", "function.expression=null", "optimizer.lr=1e-3"]
-    (event,) = shown(MINIMIZATION, *named).Tensors("forward")
-    assert b"himmelblau/" in event.tensor_proto.string_val[0]
+        assert all(box in content for box in [b"/device:CPU:0", *boxes])
 
 
 def test_beside_a_profiler_a_step_is_not_watched() -> None:
@@ -245,20 +249,6 @@ def test_beside_a_profiler_a_step_is_not_watched() -> None:
     finally:
         sys.setprofile(None)
     assert "forward" not in events.Tags()["tensors"]
-
-
-def test_what_came_after_is_cut_off() -> None:
-    directory = Path("events")
-    events = TensorBoardEvents(directory)
-    events.write(1, {"a": 1.0})
-    events.flush()
-    before = sizes(directory)
-    events.write(2, {"a": 2.0})
-    events.close()
-    TensorBoardEvents(directory).close()  # another file, of which nothing was known
-    truncate_events(directory, before)
-    assert sizes(directory) == before
-    assert [event.step for event in accumulated(directory).Scalars("a")] == [1]
 
 
 @posix
@@ -281,11 +271,6 @@ def test_a_killed_run_is_readable_to_its_last_checkpoint() -> None:
     expected = [line["train/loss"] for line in lines if "train/loss" in line]
     values = [event.value for event in events.Scalars("loss/train")]
     np.testing.assert_allclose(values, expected, rtol=1e-6)
-
-
-def test_without_anything_to_write_there_is_no_file(tmp_path: Path) -> None:
-    TensorBoardEvents(tmp_path).close()
-    assert list(tmp_path.iterdir()) == []
 
 
 @posix

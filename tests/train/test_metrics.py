@@ -48,22 +48,15 @@ def test_columns_and_precisions_do_not_matter() -> None:
     target = np.array([0, 1, 1])
     assert classification_metrics(prediction, target[:, None])["accuracy"] == 1
     assert regression_metrics(prediction, target)["mae"] == pytest.approx(1 / 3)
-
-
-def test_a_confusion_matrix_has_a_row_per_class_and_a_column_per_prediction() -> None:
-    matrix = confusion_matrix([0, 1, 1, 2, 1], [0, 1, 2, 2, 0], 4)
-    assert matrix.tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
-
-
-def test_classes_that_do_not_occur_spoil_no_mean() -> None:
+    # What was thought impossible costs much, but not everything.
+    assert classification_metrics([0.0, 1.0], [1, 0])["log_loss"] == pytest.approx(36.04, abs=0.01)
+    # Classes that do not occur spoil no mean.
     probability = np.array([[0.7, 0.2, 0.1, 0], [0.2, 0.7, 0.1, 0], [0.6, 0.3, 0.1, 0]])
     found = class_metrics(probability, [0, 1, 0])
     assert (found["recall"], found["auc"], found["average_precision"]) == (1, 1, 1)
     assert math.isnan(class_metrics(probability[:1], [0])["auc"])
-
-
-def test_what_was_thought_impossible_costs_much_but_not_everything() -> None:
-    assert classification_metrics([0.0, 1.0], [1, 0])["log_loss"] == pytest.approx(36.04, abs=0.01)
+    matrix = confusion_matrix([0, 1, 1, 2, 1], [0, 1, 2, 2, 0], 4)  # a row per class
+    assert matrix.tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
 
 
 def test_a_table_is_aligned_and_has_no_row_without_samples() -> None:
@@ -74,10 +67,7 @@ def test_a_table_is_aligned_and_has_no_row_without_samples() -> None:
         "loss     2828.4514  3.000e+22",
         "R2          0.5000        nan",
     ]
-
-
-def test_what_repeats_the_loss_is_left_out() -> None:
-    """That of cross-entropy is the log loss, but for weights of classes."""
+    # That of cross-entropy is the log loss, but for weights of classes.
     results = {"train/loss": 0.5, "train/accuracy": 0.5, "train/log_loss": 0.5}
     lines = ["         train", "samples     20", "loss     0.5000", "accuracy 0.5000"]
     assert metrics_table(results, {"train": 20}).split() == " ".join(lines).split()
@@ -99,9 +89,6 @@ def test_a_table_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [block.splitlines()[1].split()[0] for block in blocks] == ["x"] * len(blocks)
     shown = [cell for block in blocks for cell in block.splitlines()[1].split()[1:]]
     assert shown == [str(number) for number in range(30)]
-
-
-def test_text_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     path = "runs/" + "x" * 30
     assert wrap_to_screen(f"one two three four five\nsix\nin {path}").splitlines() == [

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from nanotorch.train import RunResult, load_config, plots, train
+from nanotorch.train import RunResult, plots
 from nanotorch.train.plots import (
     comparison,
     confusion,
@@ -28,10 +28,10 @@ from nanotorch.train.plots import (
     visible_points,
     way,
 )
-from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, write_example
+from tests.train import examples
+from tests.train.examples import CLASSIFICATION, MANY, MINIMIZATION, REGRESSION
 
 MOONS = {"loss", "roc", "confusion", "boundary"}
-MANY = CLASSIFICATION.replace("moons", "blobs").replace("BCEWithLogitsLoss", "CrossEntropyLoss")
 PLOTS = {
     "regression": (REGRESSION, [], {"loss", "predictions", "residuals"}),
     "one feature": (
@@ -56,14 +56,14 @@ PLOTS = {
     "no validation part": (
         CLASSIFICATION, ["data.split={train: 1, validation: 0, test: 0}"], MOONS
     ),
+    "many classes": (MANY, [], MOONS),
 }  # fmt: skip
 
 EACH_KIND = ("one feature", "two features", "two dimensions")
 
 
 def result_of(text: str, *overrides: str) -> RunResult:
-    write_example(Path(), text)
-    return train(load_config("x.yaml", ["log.plots=true", *overrides]))
+    return examples.result_of(text, "log.plots=true", *overrides)
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -91,14 +91,6 @@ def test_a_run_leaves_its_plots(case: str) -> None:
         assert min(width, height) > 300
     events = EventAccumulator(str(result.directory)).Reload()
     assert set(events.Tags()["images"]) == {f"plots/{name}" for name in expected}
-
-
-@pytest.mark.slow
-def test_many_classes_have_regions() -> None:
-    layers = "model.layers=[{name: Linear, out_features: 3}]"
-    result = result_of(MANY, "data.generator={name: blobs, samples: 60}", layers)
-    names = {path.stem for path in (result.directory / "plots").iterdir()}
-    assert names == {"loss", "roc", "confusion", "boundary"}
 
 
 def test_without_matplotlib_a_line_tells(monkeypatch, capsys) -> None:
@@ -136,12 +128,14 @@ def test_curves_are_those_of_the_metrics() -> None:
     assert bottom.get_title() == "Learning rate"
 
 
-def test_what_was_not_finite_leaves_a_gap() -> None:
+def test_losses_of_few_epochs() -> None:
     records = [{"epoch": 1, "train/epoch_loss": 2.0}, {"epoch": 2, "train/epoch_loss": None}]
     np.testing.assert_array_equal(series(records, "train/epoch_loss")[1], [2.0, np.nan])
-    plot = loss_curves(records)
+    plot = loss_curves(records)  # what was not finite leaves a gap
     assert plot.figure.axes[0].get_title() == "Loss (ended by numbers that are not finite)"
     assert loss_curves(records[1:]) is None
+    plot = loss_curves([{"epoch": 1, "step": 3, "train/epoch_loss": 2.0}])
+    assert plot.figure.axes[0].get_xlim() == (0, 2)  # between whole numbers
 
 
 @pytest.mark.parametrize(
@@ -155,23 +149,17 @@ def test_values_of_all_sizes_are_seen(values: list[float], scale: str) -> None:
     assert axes.get_yscale() == scale
 
 
-def test_a_roc_curve_by_hand() -> None:
+def test_curves_and_points_by_hand() -> None:
     plot = roc_curves({"train": (np.array([0.9, 0.8, 0.8, 0.1]), np.array([1, 1, 0, 0]))}, "")
     _, line = plot.figure.axes[0].get_lines()
     assert line.get_xydata().T.tolist() == [[0, 0, 0.5, 1], [0, 0.5, 1, 1]]
     assert roc_curves({"train": (np.zeros(3), np.ones(3))}, "") is None  # one class only
-
-
-def test_a_confusion_matrix_by_hand() -> None:
     plot = confusion(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["no", "yes"], "test")
     axes = plot.figure.axes[0]
     assert [text.get_text() for text in axes.texts] == [
         "1\n100.0 %", "0", "1\n33.3 %", "2\n66.7 %",
     ]  # fmt: skip
     assert axes.get_title() == "Confusion matrix, test: accuracy 0.750"
-
-
-def test_residuals_are_what_is_missing() -> None:
     plot = residuals({"test": (np.array([1.0, 2.0]), np.array([1.5, 1.0]))}, "y")
     offsets: Any = plot.figure.axes[0].collections[0].get_offsets()
     np.testing.assert_allclose(offsets, [[1, 0.5], [2, -1]])
@@ -212,14 +200,11 @@ def test_names_of_compared_runs_hide_no_curve() -> None:
     assert legend.get_window_extent().y1 < axes.get_window_extent().y0
 
 
-def test_a_single_epoch_stands_between_whole_numbers() -> None:
-    plot = loss_curves([{"epoch": 1, "step": 3, "train/epoch_loss": 2.0}])
-    assert plot.figure.axes[0].get_xlim() == (0, 2)
-
-
-def test_points_that_ran_away_are_not_shown() -> None:
-    points = np.array([[1.0, 1], [0, 0], [1, 0], [1e9, 0], [np.nan, 0]])
+def test_ranges_of_odd_points() -> None:
+    points = np.array([[1.0, 1], [0, 0], [1, 0], [1e9, 0], [np.nan, 0]])  # one ran away
     assert visible_points(points).tolist() == [True, True, True, False, False]
+    assert padded_range(np.array([2.0])) == (1.5, 2.5)
+    assert padded_range(np.array([np.nan])) == (-0.08, 1.08)
 
 
 @pytest.mark.parametrize("slope", [0, 1])
@@ -228,8 +213,3 @@ def test_levels_of_a_flat_function(slope: int) -> None:
     filled: Any = plot.figure.axes[0].collections[0]
     assert (filled.levels.tolist() == [0, 1]) == (slope == 0)
     assert (np.diff(filled.levels) > 0).all()
-
-
-def test_the_range_of_one_value() -> None:
-    assert padded_range(np.array([2.0])) == (1.5, 2.5)
-    assert padded_range(np.array([np.nan])) == (-0.08, 1.08)
