@@ -118,3 +118,16 @@ def behind(nodes: dict[str, Any], name: str) -> set[str]:
             found.add(next_one)
             queue += sources(nodes[next_one])
     return found
+
+
+def complete(profile: Any) -> dict[str, Any]:
+    """Fail unless the graph of a profile is whole and its operations have times; its nodes."""
+    (graphs,) = profile.function_graphs
+    nodes = nodes_of(profile)
+    assert len(nodes) == len(graphs.pre_optimization_graph.node), "names are unique"
+    for node in nodes.values():
+        assert set(sources(node)) <= set(nodes), node.name
+        assert "Const" not in node.op
+        assert "_output_shapes" in node.attr
+    assert set(costs_of(profile)) == set(nodes)
+    return nodes

@@ -18,11 +18,11 @@ from tests.autograd.watching import line_of
 from tests.utils.tensorboard.records import (
     Own,
     behind,
+    complete,
     costs_of,
     drawn,
     events,
     graph_of,
-    nodes_of,
     profiles_of,
     shapes,
 )
@@ -48,15 +48,8 @@ class Net(nn.Module):
 
 def check(directory: Path, model: nn.Module, *inputs: Any) -> dict[str, Any]:
     """Fail unless the graph is one that TensorBoard draws whole; return its nodes by name."""
-    drawn(directory, model, *inputs)
-    graph = graph_of(directory)
-    nodes = {node.name: node for node in graph.node}
-    assert len(nodes) == len(graph.node), "names are unique"
-    for node in graph.node:
-        for source in node.input:
-            assert source.partition(":")[0] in nodes, f"{node.name} has no such input: {source}"
-        assert "Const" not in node.op
-        assert "_output_shapes" in node.attr
+    nodes = complete(drawn(directory, model, *inputs)["forward"])
+    assert list(nodes) == [node.name for node in graph_of(directory).node]
     paths = Scopes(model).paths
     for dotted, parameter in model.named_parameters():
         owner, _, attribute = dotted.rpartition(".")
@@ -108,27 +101,54 @@ def test_edges_shapes_and_labels(tmp_path: Path) -> None:
 
 
 def test_tensorboard_reads_graph_and_profile(tmp_path: Path) -> None:
-    check(tmp_path, Net(), torch.rand(2, 2, 2))
-    expected = graph_of(tmp_path)
+    nodes = check(tmp_path, Net(), torch.rand(2, 2, 2))
     accumulator = EventAccumulator(str(tmp_path)).Reload()
-    assert [node.name for node in accumulator.Graph().node] == [n.name for n in expected.node]
+    assert [node.name for node in accumulator.Graph().node] == [*nodes]
     assert set(accumulator.Tags()["tensors"]) == {"forward", "backward"}
-    forward = profiles_of(tmp_path)["forward"]
-    assert list(nodes_of(forward)) == [node.name for node in expected.node]
-    costs = costs_of(forward)
-    operations = {node.name for node in expected.node if "backward" in node.attr}
-    assert set(costs) == {node.name for node in expected.node}
+    costs = costs_of(profiles_of(tmp_path)["forward"])
+    operations = {name for name, node in nodes.items() if "backward" in node.attr}
     assert {name for name, (micros, _) in costs.items() if micros} == operations
     assert costs["Net/first_Linear/weight"][1] == 4 * 6 * 4
     assert costs["Net/layers_Sequential/1_ReLU/relu"][1] == 2 * 8 * 4
 
 
-def test_a_module_that_hands_on_its_input_is_shown(tmp_path: Path) -> None:
-    model = nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.Identity())
-    nodes = check(tmp_path, model, torch.rand(1, 2))
-    assert nodes["Sequential/1_Dropout/identity"].op == "Identity"
-    assert list(nodes["Sequential/2_Identity/identity"].input) == ["Sequential/1_Dropout/identity"]
-    assert list(nodes["output/output"].input) == ["Sequential/2_Identity/identity"]
+LEAF = torch.ones(3, requires_grad=True)
+# A model, its inputs, and the inputs of nodes.
+SMALL: dict[str, tuple[nn.Module, list[Any], dict[str, list[str]]]] = {
+    "modules that hand on their inputs": (
+        nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.Identity()), [torch.rand(1, 2)],
+        {
+            "Sequential/2_Identity/identity": ["Sequential/1_Dropout/identity"],
+            "output/output": ["Sequential/2_Identity/identity"],
+        },
+    ),
+    "a write to the input": (
+        Own(lambda _, x: x.mul_(2.0)), [torch.ones(3)], {"Own/mul": ["input/x"]}
+    ),
+    "neither modules nor inputs": (
+        Own(lambda own: (own.x**2).sum(), x=torch.ones(2)), [],
+        {"Own/x": [], "Own/pow": ["Own/x"], "Own/sum": ["Own/pow"], "output/output": ["Own/sum"]},
+    ),
+    "what no module owns": (  # an unused parameter, a leaf from outside, results without a graph
+        Own(lambda _, x: (x * LEAF, x.argmax(), torch.zeros(2)), unused=torch.zeros(2)),
+        [torch.rand(3)],
+        {
+            "Own/mul": ["input/x", "Own/leaf"], "Own/unused": [],
+            "output/output_1": [], "output/output_2": [],
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SMALL)
+def test_small_models(tmp_path: Path, case: str) -> None:
+    model, inputs, expected = SMALL[case]
+    before = [value.clone() for value in inputs]
+    nodes = check(tmp_path, model, *inputs)
+    assert {name: list(nodes[name].input) for name in expected} == expected
+    assert all(map(torch.equal, inputs, before))
+    assert all(node.op == "Leaf" for name, node in nodes.items() if name == "Own/leaf")
+    assert case != "neither modules nor inputs" or set(nodes) == set(expected)
 
 
 @pytest.mark.parametrize("inference", [False, True])
@@ -137,6 +157,8 @@ def test_frozen_models_and_no_grad(tmp_path: Path, inference: bool) -> None:
     image = torch.rand(2, 2, 2)
     with torch.no_grad():
         nodes = check(tmp_path, model, image)
+        with SummaryWriter(tmp_path / "failed") as writer, pytest.raises(RuntimeError):
+            writer.add_graph(model, torch.rand(2, 3))
     assert "Net/layers_Sequential/0_Linear/weight" in behind(nodes, "output/output")
     assert "input/image" in behind(nodes, "output/output")
     assert not image.requires_grad
@@ -144,14 +166,18 @@ def test_frozen_models_and_no_grad(tmp_path: Path, inference: bool) -> None:
 
 
 def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
+    """Also when it fails."""
     model = Net()
     model.norm.eval()
-    image = torch.rand(2, 2, 2)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     training = {name: module.training for name, module in model.named_modules()}
+    image = torch.rand(2, 2, 2)
     state = torch.get_rng_state()
-    check(tmp_path, model, image)
+    check(tmp_path / "whole", model, image)
     assert torch.equal(torch.get_rng_state(), state)
+    with SummaryWriter(tmp_path / "failed") as writer, pytest.raises(RuntimeError):
+        writer.add_graph(model, torch.rand(2, 3))
+    assert not any(event.graph_def for event in events(tmp_path / "failed"))
     assert {name: m.training for name, m in model.named_modules()} == training
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name]), name
@@ -159,17 +185,6 @@ def test_the_model_is_left_as_it_was(tmp_path: Path) -> None:
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
     assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_a_failing_model_is_left_as_it_was_too(tmp_path: Path) -> None:
-    model = Net().requires_grad_(False)
-    with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError):
-        writer.add_graph(model, torch.rand(2, 3))
-    assert model.training
-    assert model.norm.training
-    assert not any(parameter.requires_grad for parameter in model.parameters())
-    assert not any(module._forward_hooks for module in model.modules())
-    assert not any(event.graph_def for event in events(tmp_path))
 
 
 class Several(nn.Module):
@@ -198,24 +213,6 @@ def test_nested_inputs_and_outputs(tmp_path: Path) -> None:
     assert list(nodes["Several/exp"].input) == [f"{split.name}:1"]
 
 
-def test_a_model_may_write_to_its_input(tmp_path: Path) -> None:
-    given = torch.ones(3)
-    nodes = check(tmp_path, Own(lambda _, x: x.mul_(2.0)), given)
-    assert torch.equal(given, torch.ones(3))
-    assert list(nodes["Own/mul"].input) == ["input/x"]
-
-
-def test_what_no_module_owns(tmp_path: Path) -> None:
-    """An unused parameter, a leaf from outside, results without a graph."""
-    leaf = torch.ones(3, requires_grad=True)
-    model = Own(lambda _, x: (x * leaf, x.argmax(), torch.zeros(2)), unused=torch.zeros(2))
-    nodes = check(tmp_path, model, torch.rand(3))
-    assert nodes["Own/leaf"].op == "Leaf"
-    assert set(nodes["Own/mul"].input) == {"input/x", "Own/leaf"}
-    assert nodes["Own/unused"].op == "Parameter"
-    assert [list(nodes[f"output/output_{i}"].input) for i in (1, 2)] == [[], []]
-
-
 def test_names_lose_the_word_that_tensorboard_draws_as_a_dot() -> None:
     names = {"ConstantPadNdBackward0": "PadNd", "AddBackward0": "Add", "Const": "Op"}
     for name, expected in names.items():
@@ -236,13 +233,7 @@ def test_only_loops_are_stacked(tmp_path: Path, count: int, last: str) -> None:
 
     nodes = check(tmp_path, Own(adds), torch.zeros(2))
     assert list(nodes["output/output"].input) == [f"Own/{last}"]
-    assert set(costs_of(profiles_of(tmp_path)["forward"])) == set(nodes)
     assert len(nodes) == count + 2
-
-
-def test_models_without_modules_or_inputs(tmp_path: Path) -> None:
-    nodes = check(tmp_path, Own(lambda own: (own.x**2).sum(), x=torch.ones(2)))
-    assert set(nodes) == {"Own/x", "Own/pow", "Own/sum", "output/output"}
 
 
 def test_verbose_prints_the_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
