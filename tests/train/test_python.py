@@ -53,7 +53,12 @@ def test_a_mapping_may_hold_paths_and_numbers_of_numpy(tmp_path: Path) -> None:
     config["data"]["csv"] = tmp_path / "table.csv"
     config["optimizer"]["lr"] = np.float64(0.05)
     config["train"] = {"epochs": np.int64(1), "batch_size": None}
-    assert train(config).status == "finished"
+    assert train(config, verbose=False).status == "finished"
+    wrong = {"experiment": "regression", "seed": DATA, "train": {"epocs": 3}}
+    told = refusal_of(train)(wrong)
+    assert "the mapping: seed: expected an integer, got 'array([[ 0.,  0.,  1.],\\n" in told
+    assert "the mapping: train.epocs: unknown key; did you mean 'epochs'?" in told
+    assert "the mapping: model: missing" in told
 
 
 def test_a_shipped_configuration_is_known_by_its_name() -> None:
@@ -61,14 +66,6 @@ def test_a_shipped_configuration_is_known_by_its_name() -> None:
     assert run.directory.parent == Path("runs/two_moons")
     known = refusal_of(train)("two_mons")
     assert known == "two_mons: there is no such file or configuration; did you mean 'two_moons'?"
-
-
-def test_mistakes_in_a_mapping_are_told_at_once() -> None:
-    told = refusal_of(train)({"experiment": "regression", "seed": DATA, "train": {"epocs": 3}})
-    assert "the mapping: seed: expected an integer, got 'array([[ 0.,  0.,  1.],\\n" in told
-    assert "the mapping: train.epocs: unknown key; did you mean 'epochs'?" in told
-    assert "the mapping: model: missing" in told
-    assert not Path("runs").exists()
 
 
 def test_overrides_are_no_list() -> None:
@@ -80,7 +77,7 @@ def test_overrides_are_no_list() -> None:
         train(load_config("x.yaml"), "seed=1")
 
 
-def test_the_history_has_a_row_for_each_epoch(capsys, monkeypatch) -> None:
+def test_the_history_has_a_row_for_each_epoch_or_step(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     write_example(Path())
     history = train("x.yaml", "train={epochs: 3, validate_every: 2}", verbose=False).history
@@ -93,6 +90,11 @@ def test_the_history_has_a_row_for_each_epoch(capsys, monkeypatch) -> None:
     lines = str(history).splitlines()
     assert lines[0].split() == list(history)
     assert re.fullmatch(r"2 +\S+ +\S+ +\S+ +\S+ +\S+", lines[2])
+    run = train(write_example(Path(), MINIMIZATION), verbose=False)
+    shown = ["step", "function/value", "x/0", "x/1", "train/lr", "function/gradient_norm"]
+    assert list(run.history) == shown
+    assert run.history["function/value"] == [2, 2, 0]
+    assert run.predict([1.0, 3.0]).item() == 5
 
 
 @pytest.mark.parametrize("text", [REGRESSION, MINIMIZATION], ids=["epochs", "steps"])
@@ -105,15 +107,6 @@ def test_notebooks_show_the_curves(text: str) -> None:
     assert shown >= ({"Loss", "train", "validation"} if text is REGRESSION else {"Value"})
     assert f"<code>{run.directory}</code>" in page
     assert f"<pre>{run.history}</pre>" in page
-
-
-def test_the_history_of_a_minimization_has_a_row_for_each_step() -> None:
-    Path("x.yaml").write_text(MINIMIZATION, "utf-8")
-    run = train("x.yaml")
-    shown = ["step", "function/value", "x/0", "x/1", "train/lr", "function/gradient_norm"]
-    assert list(run.history) == shown
-    assert run.history["function/value"] == [2, 2, 0]
-    assert run.predict([1.0, 3.0]).item() == 5
 
 
 def test_predictions_take_what_stands_in_the_data() -> None:

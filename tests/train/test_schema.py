@@ -54,9 +54,7 @@ def test_moons_lie_on_their_half_circles() -> None:
         np.testing.assert_allclose(np.hypot(*moon.T), 1)
     assert (upper[:, 1] >= -1e-9).all()
     assert (lower[:, 1] <= 1e-9).all()
-
-
-def test_noise_moves_both_coordinates() -> None:
+    # Noise moves both coordinates.
     still, noisy = (made(Moons(name="moons", samples=4000, noise=noise)).x for noise in (0.0, 0.3))
     np.testing.assert_allclose((noisy - still).std(axis=0), 0.3, rtol=0.05)
 

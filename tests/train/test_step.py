@@ -155,8 +155,7 @@ def test_tensorboard_shows_the_same() -> None:
 
 @pytest.mark.usefixtures("eager_to_compile")
 def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
-    write_example(Path(), CLASSIFICATION)
-    assert main(["--config", "x.yaml", "train.steps=9"]) == 0
+    result_of(CLASSIFICATION, "train.steps=9")
     step = record_of()["step"]
     (plan,) = step["plans"]
     assert plan["kernels"] < plan["traced"]
@@ -165,36 +164,26 @@ def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
 
 
 def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
-    result = result_of(CLASSIFICATION)
-    step = record_of(result.directory)["step"]
-    reason = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
-    assert step == {"compiled": False, "reason": reason}  # 3 of 5 are of full batches
-    assert "compiled" not in capsys.readouterr().out
-
-
-def test_many_steps_are_compiled() -> None:
-    write_example(Path(), MINIMIZATION)
-    more = ["log.progress=false", "optimizer.lr=0.01"]
+    few = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
+    for overrides, reason in (  # 3 of 5 steps are of full batches
+        ((CLASSIFICATION,), few),
+        ((CLASSIFICATION, switch(CLASSIFICATION, on=False)), "switched off"),
+        ((MINIMIZATION, switch(MINIMIZATION, on=False)), "switched off"),
+    ):
+        result = result_of(*overrides)
+        assert record_of(result.directory)["step"] == {"compiled": False, "reason": reason}
+        assert "compiled" not in capsys.readouterr().out
     for steps, compiled in ((WORTHWHILE - 1, False), (WORTHWHILE, True)):
-        result = train(load_config("x.yaml", [f"function.iterations={steps}", *more]))
-        run = record_of(result.directory)
-        assert run["step"]["compiled"] is compiled
-
-
-@pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
-def test_it_can_be_switched_off(text: str) -> None:
-    result = result_of(text, switch(text, on=False))
-    step = record_of(result.directory)["step"]
-    assert step == {"compiled": False, "reason": "switched off"}
+        more = [f"function.iterations={steps}", "log.progress=false", "optimizer.lr=0.01"]
+        result = result_of(MINIMIZATION, *more)
+        assert record_of(result.directory)["step"]["compiled"] is compiled
 
 
 @pytest.mark.usefixtures("eager_to_compile")
 def test_a_profiler_sees_the_step_itself() -> None:
-    write_example(Path(), CLASSIFICATION)
     profiler = cProfile.Profile()
-    result = profiler.runcall(train, load_config("x.yaml", ["log.tensorboard=true"]))
-    run = record_of(result.directory)
-    assert run["step"]["reason"].startswith("a profiler is at work")
+    result = profiler.runcall(result_of, CLASSIFICATION, "log.tensorboard=true")
+    assert record_of(result.directory)["step"]["reason"].startswith("a profiler is at work")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
     assert names >= {"training_step", "forward"}
 

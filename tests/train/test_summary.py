@@ -31,6 +31,14 @@ class Nested(nn.Module):
 
 
 def test_the_table_of_a_model() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5))
+    model[0].eval()
+    before = torch.get_rng_state().tolist()
+    summary(model, torch.ones(2, 3))  # leaves it as it was
+    assert [model.training, model[0].training, model[1].training] == [True, False, True]
+    assert model[0].running_mean.tolist() == [0, 0, 0]
+    assert torch.get_rng_state().tolist() == before
+    assert not model[0]._forward_hooks
     model = Nested()
     model.block.requires_grad_(False)
     lines = summary(model, torch.zeros(4, 3)).splitlines()
@@ -40,17 +48,6 @@ def test_the_table_of_a_model() -> None:
     assert [line.split()[-1] for line in lines[1:-2]] == ["56", "42", "36", "6", "14"]
     assert lines[-2] == "17 parameters, 9 of them frozen; 68 B of weights and buffers"
     assert lines[-1].endswith(" of results, 56 FLOPs forward")
-
-
-def test_a_model_is_left_as_it_was() -> None:
-    model = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5))
-    model[0].eval()
-    before = torch.get_rng_state().tolist()
-    summary(model, torch.ones(2, 3))
-    assert [model.training, model[0].training, model[1].training] == [True, False, True]
-    assert model[0].running_mean.tolist() == [0, 0, 0]
-    assert torch.get_rng_state().tolist() == before
-    assert not model[0]._forward_hooks
 
 
 @pytest.mark.parametrize(

@@ -89,14 +89,6 @@ def test_kept_workers_end_with_the_loader() -> None:
     kept = loader(pid_of, persistent_workers=True)
     first, second = ({int(batch) for batch in kept} for _ in range(2))
     assert first == second
-    assert all(map(alive, first))
-    del kept
-    assert not any(map(alive, first))
-
-
-def test_a_copy_in_a_forked_process_stops_nobody() -> None:
-    kept = loader(pid_of, persistent_workers=True)
-    pids = {int(batch) for batch in kept}
 
     def drop() -> None:
         nonlocal kept
@@ -106,7 +98,10 @@ def test_a_copy_in_a_forked_process_stops_nobody() -> None:
     child.start()
     child.join()
     assert child.exitcode == 0
-    assert {int(batch) for batch in kept} == pids
+    assert {int(batch) for batch in kept} == first  # a copy in a forked process stops nobody
+    assert all(map(alive, first))
+    del kept
+    assert not any(map(alive, first))
 
 
 def test_a_killed_worker_is_told_of_and_the_others_end() -> None:
@@ -127,15 +122,26 @@ def test_a_killed_worker_is_told_of_and_the_others_end() -> None:
     wait_for_the_end_of(seen)
 
 
-def test_a_worker_killed_from_outside_between_passes() -> None:
-    kept = loader(pid_of, persistent_workers=True)
-    pids = {int(batch) for batch in kept}
-    os.kill(min(pids), signal.SIGKILL)
-    with pytest.raises(RuntimeError, match="exited unexpectedly"):
-        list(kept)
+@pytest.mark.parametrize(
+    ("number", "told"), [(signal.SIGKILL, "Killed"), (signal.SIGTERM, "Terminated")]
+)
+def test_a_worker_killed_from_outside_between_passes(number: signal.Signals, told: str) -> None:
+    def handle(number: int, frame: Any) -> None:
+        raise AssertionError("a worker runs the program's handler")
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        kept = loader(pid_of, persistent_workers=True)
+        pids = {int(batch) for batch in kept}
+        os.kill(min(pids), number)
+        with pytest.raises(RuntimeError, match="exited unexpectedly") as caught:
+            list(kept)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert f"killed by signal: {told}" in str(caught.value.__cause__)
+    del caught  # whose frames hold the workers
     wait_for_the_end_of(pids)
-    fresh = {int(batch) for batch in kept}
-    assert not fresh & pids
+    assert not {int(batch) for batch in kept} & pids
 
 
 def test_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,23 +205,6 @@ def test_without_order_the_slow_do_not_hold_up_the_fast() -> None:
     taken.set()
     assert first != 0
     assert sorted([first, *batches]) == list(range(12))
-
-
-def test_numbers_of_threads_and_handlers_are_the_workers_own() -> None:
-    def terminated(number: int, frame: Any) -> None:
-        raise AssertionError("a worker runs the program's handler")
-
-    before = signal.signal(signal.SIGTERM, terminated)
-    try:
-        kept = loader(pid_of, persistent_workers=True)
-        pids = {int(batch) for batch in kept}
-        for pid in pids:
-            os.kill(pid, signal.SIGTERM)
-        with pytest.raises(RuntimeError) as told:
-            list(kept)
-        assert "killed by signal: Terminated" in str(told.value.__cause__)
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 SCRIPT = """
