@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from nanotorch.train import (
     CheckpointError,
     ConfigError,
-    cli,
     load_config,
     resume,
     train,
@@ -32,8 +30,10 @@ from tests.train.examples import (
     MINIMIZATION,
     REGRESSION,
     metrics_of,
+    mistake,
     record_of,
     result_of,
+    said,
     write_example,
 )
 from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
@@ -164,19 +164,6 @@ def test_compiled_steps_go_on_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) 
         assert resumed_alike(killed(whole, step), whole)
 
 
-@pytest.mark.parametrize("forgotten", ["random", "loader", "optimizer"])
-def test_what_is_forgotten_would_be_seen(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = finished(CLASSIFICATION, LAYERS, "train={epochs: 4, batch_size: 8}")
-    copy = killed(whole, 6)
-    load: Callable[..., None] = Supervised.load_training_state
-
-    def forgetful(self: Supervised, state: dict[str, Any]) -> None:
-        load(self, {**state, forgotten: self.training_state()[forgotten]})
-
-    monkeypatch.setattr(Supervised, "load_training_state", forgetful)
-    assert not resumed_alike(copy, whole)
-
-
 def test_a_run_without_a_checkpoint_begins_anew(capsys: pytest.CaptureFixture[str]) -> None:
     whole = finished(CLASSIFICATION, "train={epochs: 3, batch_size: 8}", "log.tensorboard=true")
     copy = killed(whole, 0)
@@ -228,17 +215,13 @@ def test_a_run_can_be_made_longer() -> None:
     assert load_config(short / "config.yaml").config.train.epochs == 5  # type: ignore[union-attr]
 
 
-def test_a_finished_run_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    whole = finished(REGRESSION)
-    before = left_by(whole)
-    capsys.readouterr()
-    assert main(["--resume", str(whole)]) == 0
-    assert "finished after 8 steps; nothing is left to do" in capsys.readouterr().out
-    assert left_by(whole) == before
-
-
-def test_the_newest_run_is_meant_by_latest() -> None:
-    finished(REGRESSION)
+def test_a_finished_run_is_left_alone() -> None:
+    newest = finished(REGRESSION)
+    before = left_by(newest)
+    code, shown, _ = said(f"train --resume {newest}")
+    assert code == 0
+    assert "finished after 8 steps; nothing is left to do" in shown
+    assert left_by(newest) == before
     newest = finished(CLASSIFICATION)
     assert resume("latest").directory == newest
     Path("runs").rename("elsewhere")
@@ -360,19 +343,6 @@ def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
     np.testing.assert_equal(result.results, whole.results)
 
 
-def test_what_cannot_be_gone_on_with_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not even a schedule that its checkpoint does not fit costs the run anything."""
-    whole = finished(REGRESSION, "scheduler={name: StepLR, step_size: 2}", "log.tensorboard=true")
-    copy = killed(whole, 1)
-    (copy / ".run.json-0123abcd").touch()
-    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
-    for override in ("scheduler={name: MultiStepLR, milestones: [1]}", "model.layers=[Linear]",
-                     "optimizer={name: Adam}", "early_stopping={patience: x}"):  # fmt: skip
-        assert main(["--resume", str(copy), override]) == 2
-        assert capsys.readouterr().err.count("\n") < 4
-        assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
-
-
 @pytest.mark.parametrize(
     ("note", "message"),
     [
@@ -383,16 +353,11 @@ def test_what_cannot_be_gone_on_with_is_left_as_it_is(capsys: pytest.CaptureFixt
         (b"", "is not the directory of a run"),
     ],
 )
-def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str, capsys) -> None:
+def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str) -> None:
     Path("runs").mkdir()
     Path("runs/latest.txt").write_bytes(note)
-    for command in (
-        lambda: main(["--resume", "latest"]),
-        lambda: cli.predict(["latest", "x.csv"]),
-        lambda: cli.compare(["latest"]),
-    ):
-        assert command() == 2
-        error = capsys.readouterr().err
+    for command in ("train --resume latest", "predict latest x.csv", "compare latest"):
+        error = mistake(command)
         assert message in error
         assert error.count("\n") == 1
         assert len(error) < 500
@@ -403,20 +368,24 @@ def rates(directory: Path) -> list[float]:
     return [line["train/lr"] for line in lines if "train/lr" in line]
 
 
-def test_a_new_learning_rate_counts_from_now_on() -> None:
-    whole = finished(REGRESSION, "train={epochs: 2, batch_size: null}")
-    resume(whole, "train.epochs=4", "optimizer.lr=0.01")
-    assert rates(whole) == [0.1, 0.1, 0.01, 0.01]
-    # It is not forgotten when the run is resumed once more.
-    resume(whole, "train.epochs=5")
-    assert rates(whole) == [0.1, 0.1, 0.01, 0.01, 0.01]
-
-
-def test_a_schedule_goes_on_from_a_new_learning_rate() -> None:
-    schedule = "scheduler={name: ExponentialLR, gamma: 0.5}"
-    whole = finished(REGRESSION, schedule, "train={epochs: 2, batch_size: null}")
-    resume(whole, "train.epochs=4", "optimizer.lr=0.4")
-    assert rates(whole) == pytest.approx([0.1, 0.05, 0.1, 0.05])
+@pytest.mark.parametrize(
+    ("schedule", "changes", "expected"),
+    [
+        # It is not forgotten when the run is resumed once more.
+        ("null", [["train.epochs=4", "optimizer.lr=0.01"], ["train.epochs=5"]],
+         [0.1, 0.1, 0.01, 0.01, 0.01]),
+        ("{name: ExponentialLR, gamma: 0.5}", [["train.epochs=4", "optimizer.lr=0.4"]],
+         [0.1, 0.05, 0.1, 0.05]),
+    ],
+)  # fmt: skip
+def test_a_new_learning_rate_counts_from_now_on(
+    schedule: str, changes: list[list[str]], expected: list[float]
+) -> None:
+    settings = (f"scheduler={schedule}", "train={epochs: 2, batch_size: null}")
+    whole = finished(REGRESSION, *settings)
+    for change in changes:
+        resume(whole, *change)
+    assert rates(whole) == pytest.approx(expected)
 
 
 def test_what_else_the_optimizer_does_may_change() -> None:
@@ -452,7 +421,8 @@ UNFIT = {
         "function.expression=x[0]**4 + x[1]**2": r"function\b.*: cannot change in a resumed run",
         "function.start=[3, 3]": r"command line: function\b.*: cannot change in a resumed run",
     },
-    (REGRESSION, STEPPED): {
+    (REGRESSION, STEPPED, "log.tensorboard=true"): {
+        "model.layers=[Linear]": "out_features: missing",
         "scheduler.step_size=3": "the scheduler's step_size is 3, but was 2",
         "scheduler={name: ExponentialLR, gamma: 0.5}": "scheduler is ExponentialLR, but was StepLR",
         "scheduler.interval=step": "the scheduler's interval is step, but was epoch",
@@ -473,13 +443,17 @@ UNFIT = {
 
 @pytest.mark.parametrize("case", UNFIT, ids=range(len(UNFIT)))
 def test_what_does_not_fit_changes_nothing(case: tuple[str, ...]) -> None:
+    """Not even halves that a kill has left."""
     text, *before = case
     directory = finished(text, *before)
-    config = (directory / "config.yaml").read_text("utf-8")
+    (directory / ".run.json-0123abcd").touch()
+    content = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
     for override, message in UNFIT[case].items():
-        with pytest.raises((CheckpointError, ConfigError), match=message):
-            resume(directory, override)
-        assert (directory / "config.yaml").read_text("utf-8") == config
+        told = mistake(f"train --resume {directory}", override)
+        assert re.search(message, " ".join(told.split()))
+        assert told.count("\n") < 5
+        found = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+        assert found == content
 
 
 @pytest.mark.parametrize("change", ["batch_size=8", "accumulate=2", "overfit_batches=2"])
