@@ -27,9 +27,6 @@ def write(text: str | bytes) -> Path:
 refusal = refusal_of(lambda text: read_csv(write(text)).numbers("a"))
 
 
-SAVE = "or save the table with commas"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -81,16 +78,15 @@ def test_quoted_cells_may_have_line_breaks(end: str) -> None:
         ('b,a\n"u\nv",1\nw,"2\n3,4\n', "t.csv:4:3: this quote is not closed"),
         ('b,a\n"u\nv",x\n', "t.csv:3:4: column 'a': 'x' is not a number"),
         ('a\n"1"2\n', "t.csv:2:1: not comma-separated values: ',' expected after '\"'"),
-        ("a;b\n1;2\n",
-         f"t.csv:1:2: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}"),
-        ('"a,c";"b"\n"1,5";2\n',
-         f"t.csv:1:6: the cells are separated by semicolons; write data.delimiter: ';', {SAVE}"),
-        ("\nab\tc\n1\t2\n",
-         f't.csv:2:3: the cells are separated by tabs; write data.delimiter: "\\t", {SAVE}'),
-        ("a|b\n1|2\n",
-         f"t.csv:1:2: the cells are separated by bars; write data.delimiter: '|', {SAVE}"),
-        ("a b\n1 2\n",
-         f"t.csv:1:2: the cells are separated by blanks; write data.delimiter: ' ', {SAVE}"),
+        *(
+            (text, f"t.csv:{place}: the cells are separated by {name}s; write data.delimiter: "
+             f"{mark}, or save the table with commas")
+            for text, place, name, mark in [
+                ("a;b\n1;2\n", "1:2", "semicolon", "';'"), ("a|b\n1|2\n", "1:2", "bar", "'|'"),
+                ("a b\n1 2\n", "1:2", "blank", "' '"), ("\nab\tc\n1\t2\n", "2:3", "tab", '"\\t"'),
+                ('"a,c";"b"\n"1,5";2\n', "1:6", "semicolon", "';'"),
+            ]
+        ),
         ("1.5,1.5,x\n1,2,y\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("1.5,,2\n1,2,3\n", f"t.csv:1:1: {NO_HEADER}; write data.header: false"),
         ("a,b\n", "t.csv:1:1: needs a header and at least one line of values under it"),

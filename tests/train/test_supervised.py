@@ -9,12 +9,10 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train import load_config
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.loop import Callback, Loop
 from nanotorch.train.metrics import coefficients_table
-from nanotorch.train.run import build_experiment
 from nanotorch.train.step import gradient_norm
 from nanotorch.train.supervised import Supervised, least_squares, streams
 from tests.train.examples import (
@@ -29,7 +27,6 @@ from tests.train.examples import (
     result_of,
     trained,
     weights,
-    write_example,
 )
 
 refusal = refusal_of(lambda *overrides: experiment(REGRESSION, *overrides))
@@ -216,12 +213,8 @@ def test_batch_normalization_needs_two_samples(size: int) -> None:
 
 
 def test_streams_differ_from_each_other_and_by_seed() -> None:
-    draws = {
-        tuple(torch.rand(3, generator=stream).tolist())
-        for seed in (0, 1)
-        for stream in streams(seed, 2)
-    }
-    assert len(draws) == 4
+    both = [*streams(0, 2), *streams(1, 2)]
+    assert len({tuple(torch.rand(3, generator=stream).tolist()) for stream in both}) == 4
 
 
 NORMALIZED = (
@@ -359,17 +352,8 @@ SCHEDULES = {
 @pytest.mark.parametrize("text", [CLASSIFICATION, MINIMIZATION])
 def test_schedules_are_pytorch_s(schedule: str, text: str) -> None:
     length = "function.iterations=6" if text == MINIMIZATION else "train={epochs: 6}"
-    write_example(Path(), text)
-    overrides = [length, "optimizer={name: SGD, lr: 0.1}", f"scheduler={schedule}"]
-    seen = []
-
-    task = build_experiment(load_config("x.yaml", overrides))
-    recorder = Recorder(Path(), tensorboard=False, resumed=None)
-    recorder.begin()
-    look = At(lambda loop: seen.append(task.optimizer.param_groups[0]["lr"]))
-    Loop(task, task.steps, [look, *task.callbacks(recorder)]).run()
-    recorder.close()
-    assert seen == pytest.approx(SCHEDULES[schedule])
+    result = result_of(text, length, "optimizer={name: SGD, lr: 0.1}", f"scheduler={schedule}")
+    assert recorded(result.directory, "train/lr") == pytest.approx(SCHEDULES[schedule])
 
 
 @pytest.mark.parametrize(
@@ -421,24 +405,23 @@ def test_mistakes(override: str) -> None:
     assert MISTAKES[override] in refusal(override)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "paths"),
-    [
-        (["data.target=z", "optimizer={name: Adam, betas: [0.9, 2], lr: -1}",
-          "scheduler={name: LinearLR, start_factor: 7}"],
-         ["data.target", "optimizer.lr", "optimizer.betas", "scheduler.start_factor"]),
-        (["model.freeze=[a, b]", "optimizer.lr=-1"],
-         ["model.freeze[0]", "model.freeze[1]", "optimizer.lr"]),
-        (["model.layers=[{name: Dropout, p: 7}, {name: Dropout, p: 8}]", "optimizer.lr=-1"],
-         ["model.layers[0].p", "model.layers[1].p", "optimizer.lr"]),
-        (["checkpoint.monitor=x", "early_stopping.monitor=y"],
-         ["checkpoint.monitor", "early_stopping.monitor"]),
-    ],
-)  # fmt: skip
-def test_mistakes_are_told_at_once(overrides: list[str], paths: list[str]) -> None:
+TOGETHER = {
+    ("data.target=z", "optimizer={name: Adam, betas: [0.9, 2], lr: -1}",
+     "scheduler={name: LinearLR, start_factor: 7}"):
+        "data.target optimizer.lr optimizer.betas scheduler.start_factor",
+    ("model.freeze=[a, b]", "optimizer.lr=-1"): "model.freeze[0] model.freeze[1] optimizer.lr",
+    ("model.layers=[{name: Dropout, p: 7}, {name: Dropout, p: 8}]", "optimizer.lr=-1"):
+        "model.layers[0].p model.layers[1].p optimizer.lr",
+    ("checkpoint.monitor=x", "early_stopping.monitor=y"):
+        "checkpoint.monitor early_stopping.monitor",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("overrides", TOGETHER)
+def test_mistakes_are_told_at_once(overrides: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError) as caught:
         experiment(REGRESSION, *overrides)
-    assert [problem.path for problem in caught.value.problems] == paths
+    assert [problem.path for problem in caught.value.problems] == TOGETHER[overrides].split()
 
 
 def test_training_ends_early(capsys: pytest.CaptureFixture[str]) -> None:
@@ -508,12 +491,9 @@ def test_a_few_batches_can_be_learned_by_heart() -> None:
 
 
 def test_a_mean_of_weights_has_statistics_of_its_own() -> None:
-    run = experiment(CLASSIFICATION, NORMALIZED, "averaging={method: swa}", "train={epochs: 4}")
-    looped(run)
-    run.finish()
-    layer = run.final_model[1]  # type: ignore[index]
+    settings = (CLASSIFICATION, NORMALIZED, "averaging={method: swa}", "train={epochs: 4}")
+    first, layer, *_ = result_of(*settings).model
     with torch.no_grad():
-        x = run.final_model[0](torch.from_numpy(run.dataset.parts["train"].x))  # type: ignore[index]
+        x = first(torch.from_numpy(experiment(*settings).dataset.parts["train"].x))
     np.testing.assert_allclose(layer.running_mean.numpy(), x.mean(0).numpy(), rtol=1e-4, atol=1e-6)
-    assert (layer.running_mean != run.model[1].running_mean).any()
-    assert run.final_model.training
+    assert (layer.running_mean != trained(*settings).model[1].running_mean).any()

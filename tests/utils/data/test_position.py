@@ -110,29 +110,24 @@ def weighted() -> Any:
     return d.WeightedRandomSampler([1.0, 2.0, 3.0], SIZE, generator=seeded())
 
 
-LOADERS: dict[str, Callable[[], d.DataLoader]] = {
-    "rows": lambda: d.DataLoader(rows(), 3, shuffle=True),
-    "in order": lambda: d.DataLoader(rows(), 3, drop_last=True),
-    "generator": lambda: d.DataLoader(rows(), 2, shuffle=True, generator=seeded()),
-    "weighted": lambda: d.DataLoader(rows(), 2, sampler=weighted()),
-    "single": lambda: d.DataLoader(Noisy(), None, shuffle=True),
-    "noisy": lambda: d.DataLoader(Noisy(), 2, shuffle=True),
-    "own": lambda: d.DataLoader(Noisy(), 2, sampler=OwnOrder()),
-    "counted": lambda: d.DataLoader(Noisy(), 2, sampler=Counted()),
-    "stream": lambda: d.DataLoader(Stream(), 2),
-    "stateful": lambda: d.DataLoader(Stateful(), 2),
-}
-WORKERS: dict[str, Callable[[], d.DataLoader]] = {
-    "rows": lambda: d.DataLoader(rows(), 2, shuffle=True, **FORKED),
-    "noisy": lambda: d.DataLoader(Noisy(), 2, shuffle=True, **FORKED),
-    "generator": lambda: d.DataLoader(Noisy(), 2, True, generator=seeded(), **FORKED),
-    "weighted": lambda: d.DataLoader(Noisy(), 2, sampler=weighted(), **FORKED),
-    "own": lambda: d.DataLoader(Noisy(), 2, sampler=OwnOrder(), **FORKED),
-    "stream": lambda: d.DataLoader(Stream(), 2, **FORKED),
-    "stateful": lambda: d.DataLoader(Stateful(), 3, **FORKED),
-    "kept": lambda: d.DataLoader(Noisy(), 2, True, persistent_workers=True, **FORKED),
-    "kept stream": lambda: d.DataLoader(Stream(), 2, persistent_workers=True, **FORKED),
-}
+def loaders(**more: Any) -> dict[str, Callable[[], d.DataLoader]]:
+    return {
+        "rows": lambda: d.DataLoader(rows(), 3, shuffle=True, **more),
+        "in order": lambda: d.DataLoader(rows(), 3, drop_last=True, **more),
+        "generator": lambda: d.DataLoader(Noisy(), 2, shuffle=True, generator=seeded(), **more),
+        "weighted": lambda: d.DataLoader(Noisy(), 2, sampler=weighted(), **more),
+        "single": lambda: d.DataLoader(Noisy(), None, shuffle=True, **more),
+        "noisy": lambda: d.DataLoader(Noisy(), 2, shuffle=True, **more),
+        "own": lambda: d.DataLoader(Noisy(), 2, sampler=OwnOrder(), **more),
+        "counted": lambda: d.DataLoader(Noisy(), 2, sampler=Counted(), **more),
+        "stream": lambda: d.DataLoader(Stream(), 2, **more),
+        "stateful": lambda: d.DataLoader(Stateful(), 2, **more),
+    }
+
+
+KEPT = loaders(persistent_workers=True, **FORKED)
+LOADERS = loaders()
+WORKERS = loaders(**FORKED) | {"kept": KEPT["noisy"], "kept stream": KEPT["stream"]}
 
 
 def states() -> Any:
