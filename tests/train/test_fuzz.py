@@ -109,25 +109,30 @@ BYTES = [
 ]  # fmt: skip
 
 
+def changed(tree: Any, chance: random.Random, names: list[str]) -> Any:
+    """A tree in which one thing is another one, missing, renamed, new or there twice."""
+    if not isinstance(tree, dict | list) or not (found := places(tree)):
+        return copy.deepcopy(chance.choice(VALUES))
+    node, key = chance.choice(found)
+    what = chance.random()
+    if what < 0.55:
+        node[key] = copy.deepcopy(chance.choice(VALUES))
+    elif what < 0.7:
+        del node[key]
+    elif not isinstance(node, dict):
+        node.append(copy.deepcopy(node[key]))
+    elif what < 0.85:
+        node[chance.choice([*names, f"{key}x"])] = node.pop(key)
+    else:
+        node[chance.choice(names)] = copy.deepcopy(chance.choice(VALUES))
+    return tree
+
+
 def damaged(random_: random.Random) -> bytes:
     """Return a configuration with a few mistakes, or none by chance."""
     tree = copy.deepcopy(random_.choice(BASES))
     for _ in range(random_.choice([1, 1, 1, 2, 3])):
-        found = places(tree)
-        if not found:
-            break
-        node, key = random_.choice(found)
-        what = random_.random()
-        if what < 0.5:
-            node[key] = copy.deepcopy(random_.choice(VALUES))
-        elif what < 0.65:
-            del node[key]
-        elif what < 0.8 and isinstance(node, dict):
-            node[random_.choice([*KEYS, f"{key}x"])] = node.pop(key)
-        elif isinstance(node, dict):
-            node[random_.choice(KEYS)] = copy.deepcopy(random_.choice(VALUES))
-        else:
-            node.append(copy.deepcopy(node[key]))
+        tree = changed(tree, random_, KEYS)
     data = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True).encode()
     for _ in range(random_.choice([0, 0, 0, 0, 0, 0, 1, 2])):
         position = random_.randrange(len(data) + 1)
