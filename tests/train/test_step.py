@@ -172,6 +172,8 @@ def test_a_profiler_sees_the_step_itself() -> None:
     assert record_of(result.directory)["step"]["reason"].startswith("a profiler is at work")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
     assert names >= {"training_step", "forward"}
+    # Nor is a step watched beside it.
+    assert "forward" not in EventAccumulator(str(result.directory)).Reload().Tags()["tensors"]
 
 
 class Choosing(nn.ReLU):

@@ -288,6 +288,9 @@ VALUES = {
 
 def test_values() -> None:
     assert {argument: parse_axis(argument).values for argument in VALUES} == VALUES
+    assert combinations([parse_axis("a=1,2"), parse_axis("b=0:2")], None, 0) == [
+        ["a=1", "b=0"], ["a=1", "b=1"], ["a=2", "b=0"], ["a=2", "b=1"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -301,13 +304,6 @@ def test_values() -> None:
 def test_what_is_no_list_of_values(argument: str) -> None:
     with pytest.raises(ConfigError, match=r"^command line: "):
         parse_axis(argument)
-
-
-def test_all_combinations() -> None:
-    axes = [parse_axis("a=1,2"), parse_axis("b=0:2")]
-    assert combinations(axes, None, 0) == [
-        ["a=1", "b=0"], ["a=1", "b=1"], ["a=2", "b=0"], ["a=2", "b=1"],
-    ]  # fmt: skip
 
 
 def test_random_ones_are_drawn_and_fixed_by_the_seed() -> None:
@@ -324,21 +320,17 @@ def test_random_ones_are_drawn_and_fixed_by_the_seed() -> None:
     assert -3 < middle < -2
 
 
-def test_what_is_drawn_needs_a_number_of_runs() -> None:
-    with pytest.raises(ConfigError, match="say how many runs by --random N"):
-        combinations([parse_axis("lr=log(1e-4, 1e-1)")], None, 0)
-    many = [parse_axis("a=0:1000"), parse_axis("b=0:1000")]
-    with pytest.raises(ConfigError, match="makes 1,000,000 runs"):
-        combinations(many, None, 0)
-
-
-def test_no_run_is_made_twice() -> None:
+def test_draws_that_cannot_be() -> None:
+    for settings, number, message in (
+        (["lr=log(1e-4, 1e-1)"], None, "say how many runs by --random N"),
+        (["a=0:1000", "b=0:1000"], None, "makes 1,000,000 runs"),
+        (["a=0:3", "b=integers(0, 1)"], 7, "there seem to be only 6 different runs"),
+        (["a=unifrm(0, 1)"], 1, "nothing is drawn by 'unifrm'; did you mean 'uniform'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            combinations([*map(parse_axis, settings)], number, 0)
     axes = [parse_axis("a=0:3"), parse_axis("b=integers(0, 1)")]
-    assert len({tuple(run) for run in combinations(axes, 6, 0)}) == 6
-    with pytest.raises(ConfigError, match="there seem to be only 6 different runs"):
-        combinations(axes, 7, 0)
-    with pytest.raises(ConfigError, match="nothing is drawn by 'unifrm'; did you mean 'uniform'"):
-        parse_axis("a=unifrm(0, 1)")
+    assert len({tuple(run) for run in combinations(axes, 6, 0)}) == 6  # no run is made twice
 
 
 SETTINGS = ("log.plots=false", "log.progress=false", "log.histograms=0")
@@ -416,9 +408,20 @@ def test_a_damaged_run_spoils_nothing(runs: list[Path]) -> None:
     assert "unreadable: " in "".join(compared())
 
 
-def test_what_was_not_measured_is_left_blank() -> None:
+def test_tables_of_outcomes() -> None:
     outcomes = [Outcome("a", "failed"), Outcome("b", "diverged", results={"loss": math.nan})]
     assert [row[-1] for row in rows(outcomes, [], ["loss"])] == ["loss", "", "nan"]
+    # Names that repeat the settings are left out.
+    runs = [Outcome(f"lr={lr}", "finished", {"lr": lr}, {"test/loss": 1.0}) for lr in "12"]
+    first, *_ = sweep.table(runs, ["lr"], "test/loss").splitlines()
+    assert first.split() == ["seconds", "lr", "test/loss"]
+    # Many settings are lines, and numbers that are equal no difference.
+    one = {f"a.long.name.{k}": str(k) for k in range(9)}
+    runs = [Outcome("a", "finished", one, {"test/loss": 1.0}), Outcome("b", "finished", {})]
+    lines = sweep.table(runs, differing(runs), "test/loss").splitlines()
+    assert lines[0].split() == ["run", "a", "b"]
+    assert lines[2].split() == ["a.long.name.0", "0"]
+    assert settings_in("a: 0.0\nb: 1e-3\nc: 1.5") == settings_in("a: 0\nb: 0.001\nc: 1.5")
 
 
 def test_runs_of_all_kinds() -> None:
@@ -457,21 +460,3 @@ def test_seeds_are_one_line() -> None:
         assert f" {sum(values) / 3:.4g} ± {half:.2g} " in out
     assert out.count("3 runs ") == 2
     assert "best validation/loss: " in out
-
-
-def test_names_that_repeat_the_settings_are_left_out() -> None:
-    runs = [Outcome(f"lr={lr}", "finished", {"lr": lr}, {"test/loss": 1.0}) for lr in "12"]
-    lines = sweep.table(runs, ["lr"], "test/loss").splitlines()
-    assert lines[0].split() == ["seconds", "lr", "test/loss"]
-
-
-def test_many_settings_are_lines() -> None:
-    one = {f"a.long.name.{k}": str(k) for k in range(9)}
-    runs = [Outcome("a", "finished", one, {"test/loss": 1.0}), Outcome("b", "finished", {})]
-    lines = sweep.table(runs, differing(runs), "test/loss").splitlines()
-    assert lines[0].split() == ["run", "a", "b"]
-    assert lines[2].split() == ["a.long.name.0", "0"]
-
-
-def test_numbers_that_are_equal_are_no_difference() -> None:
-    assert settings_in("a: 0.0\nb: 1e-3\nc: 1.5") == settings_in("a: 0\nb: 0.001\nc: 1.5")
