@@ -28,7 +28,6 @@ from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
     REGRESSION,
-    experiment,
     mistake,
     refusal_of,
     result_of,
@@ -112,26 +111,6 @@ def test_null_is_handed_over_where_it_is_not_the_default() -> None:
     layer = loaded.config.model.layers[0]
     assert layer.build(num_features=2).momentum is None
     assert "momentum: null  " in dump_config(loaded)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{name: SGD, lr: -1}",
-         "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001"),
-        ("{name: SGD, lr: 1, momentum: -0.5}",
-         "x.yaml:9:41: optimizer.momentum: Invalid momentum value: -0.5; by default it is 0"),
-        ("{name: SGD, nesterov: true}", "x.yaml:9:34: optimizer.nesterov: "
-         "Nesterov momentum requires a momentum and zero dampening; by default it is false"),
-        ("{name: Adam, betas: [0.9, 1]}", "x.yaml:9:32: optimizer.betas: "
-         "Invalid beta parameter at index 1: 1.0; by default it is [0.9, 0.999]"),
-        ("{name: SGD, lr: -1, momentum: -1}",
-         "x.yaml:9:28: optimizer.lr: Invalid learning rate: -1.0; by default it is 0.001\n"
-         "x.yaml:9:42: optimizer.momentum: Invalid momentum value: -1.0; by default it is 0"),
-    ],
-)  # fmt: skip
-def test_what_a_constructor_refuses_is_placed_at_its_cause(text: str, message: str) -> None:
-    assert refusal_of(experiment)(REGRESSION.replace("{name: SGD, lr: 0.1}", text)) == message
 
 
 # Expressions compute what Python would, and nothing but arithmetic gets through.

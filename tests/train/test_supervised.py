@@ -48,21 +48,31 @@ def test_the_same_configuration_learns_the_same() -> None:
         assert not np.array_equal(values, weights(other)[name])
 
 
-def test_a_step_is_the_one_written_by_hand() -> None:
-    run = experiment(REGRESSION, "train.batch_size=null", "train.shuffle=false")
-    torch.manual_seed(0)
-    model = nn.Linear(2, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    samples = run.dataset.parts["train"]
-    x, y = torch.from_numpy(samples.x), torch.from_numpy(samples.y)
-    for batch in run.batches(0):
-        loss, count = run.step(batch)
-    expected = nn.MSELoss()(model(x), y)
-    expected.backward()
-    optimizer.step()
-    assert (loss, count) == (expected.item() * run.unit, 14)
-    np.testing.assert_array_equal(weights(run)["0.weight"], model.weight.detach().numpy())
-    np.testing.assert_array_equal(weights(run)["0.bias"], model.bias.detach().numpy())
+@pytest.mark.parametrize(
+    ("optimizer", "bound"),
+    [
+        ("{name: SGD, lr: 1}", ""),
+        ("{name: SGD, lr: 1}", ", clip_norm: 0.01"),
+        ("{name: LBFGS, lr: 0.5, max_iter: 4}", ""),
+    ],
+)
+def test_steps_are_those_written_by_hand(optimizer: str, bound: str) -> None:
+    train = "train={epochs: 3, batch_size: null, shuffle: false"
+    run = experiment(CLASSIFICATION, f"{train}{bound}}}", f"optimizer={optimizer}")
+    other = experiment(CLASSIFICATION, f"{train}}}", f"optimizer={optimizer}")
+    x, y = next(run.batches(0))
+
+    def closure() -> torch.Tensor:
+        other.optimizer.zero_grad()
+        loss: torch.Tensor = other.loss(other.model(x), y)
+        loss.backward()
+        if bound:
+            nn.utils.clip_grad_norm_(other.model.parameters(), 0.01)
+        return loss
+
+    losses = [other.optimizer.step(closure) for _ in range(3)]
+    assert looped(run).loss == losses[-1].item()
+    np.testing.assert_equal(weights(run), weights(other))
 
 
 @pytest.mark.parametrize("bias", ["true", "false"])
@@ -287,37 +297,6 @@ def test_gradients_are_held_in_bounds() -> None:
     assert [largest for _, largest in seen] == [0.25] * 4
 
 
-def test_bounded_steps_are_pytorch_s_clip_grad_norm() -> None:
-    run = experiment(CLASSIFICATION, "train={steps: 1, batch_size: 8, clip_norm: 0.01}",
-                     "optimizer={name: SGD, lr: 1}")  # fmt: skip
-    other = experiment(CLASSIFICATION, "optimizer={name: SGD, lr: 1}")
-    x, y = next(other.batches(0))
-    other.loss(other.model(x), y).backward()
-    nn.utils.clip_grad_norm_(other.model.parameters(), 0.01)
-    other.optimizer.step()
-    looped(run)
-    np.testing.assert_equal(weights(run), weights(other))
-
-
-def test_a_step_of_lbfgs_is_the_one_written_by_hand() -> None:
-    optimizer = "optimizer={name: LBFGS, lr: 0.5, max_iter: 4}"
-    run = experiment(
-        CLASSIFICATION, "train={epochs: 3, batch_size: null, shuffle: false}", optimizer
-    )
-    other = experiment(CLASSIFICATION, "train={epochs: 3, batch_size: null}", optimizer)
-    x, y = next(run.batches(0))
-
-    def closure() -> torch.Tensor:
-        other.optimizer.zero_grad()
-        loss: torch.Tensor = other.loss(other.model(x), y)
-        loss.backward()
-        return loss
-
-    before = [other.optimizer.step(closure) for _ in range(3)]
-    assert looped(run).loss == before[-1].item()
-    np.testing.assert_equal(weights(run), weights(other))
-
-
 def test_lbfgs_reaches_the_closed_form_in_a_few_steps(capsys: pytest.CaptureFixture[str]) -> None:
     optimizer = "optimizer={name: LBFGS, line_search_fn: strong_wolfe}"
     train = "train={epochs: 4, batch_size: null}"
@@ -377,6 +356,13 @@ def test_rates_are_recorded(text: str, overrides: list[str], rates: list[float])
 
 
 MISTAKES = {
+    # What a constructor refuses is told of its cause.
+    "optimizer={name: SGD, lr: 1, momentum: -0.5}": "optimizer.momentum: Invalid momentum value: "
+    "-0.5; by default it is 0",
+    "optimizer={name: SGD, nesterov: true}": "optimizer.nesterov: Nesterov momentum requires a "
+    "momentum and zero dampening; by default it is false",
+    "optimizer={name: Adam, betas: [0.9, 1]}": "optimizer.betas: Invalid beta parameter at index "
+    "1: 1.0; by default it is [0.9, 0.999]",
     "scheduler={name: StepLR}": "scheduler.step_size: missing",
     "scheduler=StepLr": "'StepLr' is not known; did you mean 'StepLR'?",
     "loss=CTCLoss": "'CTCLoss' is out of scope. Few use it",
