@@ -150,6 +150,7 @@ def overrides(random_: random.Random) -> list[str]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
 @pytest.mark.parametrize(
     ("seed", "files"),
     [(0, 100), *(pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(1, 11))],

@@ -304,23 +304,6 @@ def test_a_disk_that_may_only_be_read() -> None:
     assert resume(result.directory, "train.epochs=9").status == "finished"
 
 
-@own_disk
-def test_a_full_disk_leaves_the_last_good_checkpoint() -> None:
-    Path("runs").mkdir()
-    text = CLASSIFICATION.replace("steps: 5", "steps: 9000").replace("out_features: 4", "out_fea"
-                                                                     "tures: 400")  # fmt: skip
-    write_example(Path(), text)
-    command = [*SCRIPT, "--config", "x.yaml", "log.progress=false", "log.every=1"]
-    more = "checkpoint={seconds: 0, last: 1, best: 0, every: 1}"
-    script = f"{shlex.join([*command, more])}; code=$?; ls -A runs/x/*/checkpoints >&2; exit $code"
-    done = on_a_small_disk("400k", ["sh", "-c", script])
-    assert done.returncode == 1
-    first, *names = done.stderr.splitlines()
-    assert re.fullmatch(r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'", first)
-    assert names  # what was written before is there, and nothing half written
-    assert all(re.fullmatch(r"step-\d{8}\.safetensors", name) for name in names)
-
-
 @posix
 def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 20000"))
@@ -336,37 +319,40 @@ def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     assert steps
 
 
-def on_a_small_disk(size: str, command: list[str]) -> Done:
-    """Run a command with `runs` on a disk of its own; the output ends with the records there."""
-    script = f"mount -t tmpfs -o size={size} none runs; {shlex.join(command)}; code=$?;"
-    script += "cat runs/x/*/run.json; exit $code"
-    return run(on_own_disk(script))
+EACH_STEP = ["model.layers[0].out_features=400", "checkpoint={seconds: 0, last: 1, every: 1}"]
 
 
 @own_disk
 @pytest.mark.parametrize(
-    ("size", "tensorboard"),
+    ("size", "overrides"),
     [
-        ("40k", "true"),
+        ("40k", ["log.tensorboard=true"]),
+        ("400k", EACH_STEP),
         *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in itertools.product(["200k", "40k", "8k"], ["true", "false"])
-            if case != ("40k", "true")
+            pytest.param(size, [f"log.tensorboard={shown}"], marks=pytest.mark.slow)
+            for size, shown in itertools.product(["200k", "40k", "8k"], ["true", "false"])
         ),
     ],
 )
-def test_a_full_disk_is_one_line(size: str, tensorboard: str) -> None:
+def test_a_full_disk_is_one_line_and_leaves_good_checkpoints(
+    size: str, overrides: list[str]
+) -> None:
     Path("runs").mkdir()
     write_example(Path(), CLASSIFICATION.replace("steps: 5", "steps: 9000"))
-    command = [*SCRIPT, "--config", "x.yaml", f"log.tensorboard={tensorboard}"]
-    done = on_a_small_disk(size, command)
+    command = shlex.join([*SCRIPT, "--config", "x.yaml", *overrides])
+    script = f"mount -t tmpfs -o size={size} none runs; {command}; code=$?; echo checkpoints:;"
+    script += "ls -A runs/x/*/checkpoints 2>/dev/null; cat runs/x/*/run.json; exit $code"
+    done = run(on_own_disk(script))
     assert done.returncode == 1
-    assert re.fullmatch(
-        r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'\n", done.stderr
-    )
-    record = json.loads("{" + done.stdout.rpartition("\n{")[2])
-    assert record["status"] == "failed"
-    assert record["seconds"] > 0
+    error = r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'\n"
+    assert re.fullmatch(error, done.stderr)
+    names, _, record = done.stdout.rpartition("checkpoints:\n")[2].partition("{")
+    # What was written before is there, and nothing half written.
+    assert names or overrides is not EACH_STEP
+    assert all(re.fullmatch(r"(step|best)-\d{8}\.safetensors", name) for name in names.splitlines())
+    told = json.loads("{" + record)
+    assert told["status"] == "failed"
+    assert told["seconds"] > 0
 
 
 def test_errors_name_the_file() -> None:
