@@ -1,5 +1,6 @@
 """The loop: which events come when, and that the last one always comes; its callbacks."""
 
+import functools
 import os
 import re
 import signal
@@ -47,17 +48,10 @@ class Journal(Callback):
     def _note(self, event: str, loop: Loop) -> None:
         self._notes.append(f"{self._name} {event} {loop.epoch}.{loop.step}")
 
-    def on_start(self, loop: Loop) -> None:
-        self._note("start", loop)
-
-    def on_step(self, loop: Loop) -> None:
-        self._note("step", loop)
-
-    def on_epoch(self, loop: Loop) -> None:
-        self._note("epoch", loop)
-
-    def on_end(self, loop: Loop) -> None:
-        self._note("end", loop)
+    on_start = functools.partialmethod(_note, "start")
+    on_step = functools.partialmethod(_note, "step")
+    on_epoch = functools.partialmethod(_note, "epoch")
+    on_end = functools.partialmethod(_note, "end")
 
 
 def stop(loop: Loop) -> None:

@@ -101,8 +101,7 @@ ALIKE = ("averaging over epochs", "milestones", "no shuffling", "a function with
 
 def finished(text: str, *overrides: str) -> Path:
     """The directory of a run that has kept a checkpoint of every step."""
-    write_example(Path(), text)
-    return train(load_config("x.yaml", [*overrides, EVERY_STEP])).directory
+    return result_of(text, *overrides, EVERY_STEP).directory
 
 
 def left_by(directory: Path) -> dict[str, bytes]:
@@ -274,9 +273,8 @@ def test_an_interrupted_run_goes_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     length = "train.epochs=100" if text == REGRESSION else "function.iterations=400"
-    write_example(Path(), text)
     more = [length, "optimizer={name: Adam, lr: 1e-4}", "log.progress=false"]
-    whole = train(load_config("x.yaml", more))
+    whole = result_of(text, *more)
     before = set(Path("runs/x").iterdir())
     left, step = iter(range(300, 0, -1)), part.step
 
@@ -329,16 +327,16 @@ def test_a_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert record_of()["status"] == "interrupted"
 
 
-def test_the_time_may_be_limited(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_time_may_be_limited() -> None:
     write_example(Path(), REGRESSION)
-    assert main(["--config", "x.yaml", "train.time_limit=1e-6", "train.epochs=3"]) == 0
-    shown = capsys.readouterr().out
+    code, shown, _ = said("train --config x.yaml train.time_limit=1e-6 train.epochs=3")
+    assert code == 0
     assert re.search(r"^out of time after 1 step, ", shown, re.MULTILINE)
     (directory,) = Path("runs/x").iterdir()
     for _ in range(11):
         result = resume(directory)
     assert result.status == "finished"
-    whole = train(load_config("x.yaml", ["train.epochs=3"]))
+    whole = result_of(REGRESSION, "train.epochs=3")
     assert left_by(directory) == left_by(whole.directory)
     np.testing.assert_equal(result.results, whole.results)
 

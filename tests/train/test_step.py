@@ -11,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train import RunResult, load_config, train
+from nanotorch.train import RunResult
 from nanotorch.train.cli import main
 from nanotorch.train.components import FUNCTIONS
 from nanotorch.train.step import WORTHWHILE, compilation_text
@@ -108,10 +108,9 @@ def left_by(result: RunResult, shown: str) -> Left:
 )
 def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     text, overrides = CASES[case]
-    write_example(Path(), text)
     found = []
     for on in (True, False):
-        result = train(load_config("x.yaml", [*overrides, switch(text, on)]))
+        result = result_of(text, *overrides, switch(text, on))
         found.append(left_by(result, capsys.readouterr().out))
         step = record_of(result.directory)["step"]
         early = result.status == "diverged" and "second" in case
@@ -121,12 +120,10 @@ def test_everything_is_the_same_to_the_bit(case: str, capsys: pytest.CaptureFixt
 
 @pytest.mark.usefixtures("eager_to_compile")
 def test_tensorboard_shows_the_same() -> None:
-    write_example(Path(), CLASSIFICATION)
     shown = []
     for on in (True, False):
         overrides = [LONGER, MIXED, "log.tensorboard=true", switch(CLASSIFICATION, on)]
-        events = EventAccumulator(str(train(load_config("x.yaml", overrides)).directory))
-        events.Reload()
+        events = EventAccumulator(str(result_of(CLASSIFICATION, *overrides).directory)).Reload()
         curves = {
             tag: [(event.step, event.value) for event in events.Scalars(tag)]
             for tag in events.Tags()["scalars"]

@@ -37,6 +37,18 @@ def test_steps_come_from_epochs_or_are_given() -> None:
     assert experiment().steps == 2 * 4  # 14 samples in batches of 4
     assert experiment(REGRESSION, "train={steps: 3}").steps == 3
     assert experiment(REGRESSION, "train.batch_size=null").steps == 2
+    run = experiment(REGRESSION, "train={epochs: 2, batch_size: 3, accumulate: 2}")
+    sizes = [[len(tensor) for tensor in batch[::2]] for batch in run.batches(0)]
+    assert sizes == [[3, 3], [3, 3], [2]]  # an epoch ends with the batches that are left
+    assert run.steps == 6
+    # A few batches can be learned by heart.
+    run = experiment(CLASSIFICATION, "train={epochs: 9, batch_size: 5, overfit_batches: 2}")
+    assert run.steps == 18
+    assert len(run.dataset.parts["train"]) == 10  # what is reported is what was trained on
+    assert len(run.dataset.parts["validation"]) == 6
+    first, second = ([x.tolist() for x, _ in run.batches(0)] for _ in range(2))
+    assert first == second == [run.dataset.parts["train"].x[:5].tolist(),
+                               run.dataset.parts["train"].x[5:10].tolist()]  # fmt: skip
 
 
 def test_the_same_configuration_learns_the_same() -> None:
@@ -46,6 +58,8 @@ def test_the_same_configuration_learns_the_same() -> None:
     for name, values in weights(first).items():
         np.testing.assert_array_equal(values, weights(second)[name])
         assert not np.array_equal(values, weights(other)[name])
+    both = [*streams(0, 2), *streams(1, 2)]
+    assert len({tuple(torch.rand(3, generator=stream).tolist()) for stream in both}) == 4
 
 
 @pytest.mark.parametrize(
@@ -128,20 +142,18 @@ def test_coefficients_are_told_in_the_units_of_the_table(standardized: str) -> N
     assert learned == pytest.approx([with_a - at_zero, with_b - at_zero, at_zero], rel=1e-3)
 
 
-def test_coefficients_of_made_samples_stand_beside_the_true_ones() -> None:
-    data = "data={generator: {name: line, slope: 7, intercept: 0.5, noise: 0}}"
-    *_, header, slope, intercept = trained(REGRESSION, data).report().text.splitlines()
-    assert header.split()[-1] == "truth"
-    assert [row.split()[2:] for row in (slope, intercept)] == [["7", "7"], ["0.5", "0.5"]]
-
-
-def test_odd_numbers_of_coefficients() -> None:
+def test_coefficients_of_other_models() -> None:
     names = [f"f{i}" for i in range(30)]
     text = coefficients_table("y", names, {"coefficient": range(31)})
     assert text.splitlines()[-3:] == ["f19                 19", "intercept           30",
                                       "and 10 features more"]  # fmt: skip
     text = trained(CLASSIFICATION, "model.layers=[{name: Linear, out_features: 1}]").report().text
     assert "\nlog odds of 1  coefficient\nx0 " in text
+    # Those of made samples stand beside the true ones.
+    data = "data={generator: {name: line, slope: 7, intercept: 0.5, noise: 0}}"
+    *_, header, slope, intercept = trained(REGRESSION, data).report().text.splitlines()
+    assert header.split()[-1] == "truth"
+    assert [row.split()[2:] for row in (slope, intercept)] == [["7", "7"], ["0.5", "0.5"]]
 
 
 def test_the_report_has_a_column_per_part() -> None:
@@ -222,11 +234,6 @@ def test_batch_normalization_needs_two_samples(size: int) -> None:
     trained(REGRESSION, layers, "train.batch_size=7")
 
 
-def test_streams_differ_from_each_other_and_by_seed() -> None:
-    both = [*streams(0, 2), *streams(1, 2)]
-    assert len({tuple(torch.rand(3, generator=stream).tolist()) for stream in both}) == 4
-
-
 NORMALIZED = (
     "model.layers=[{name: Linear, out_features: 5}, BatchNorm1d, ReLU, {name: Linear, "
     "out_features: 1}]"
@@ -267,13 +274,6 @@ def test_accumulated_batches_count_each_sample_alike(
         looped(run)
     for name, value in weights(whole).items():
         np.testing.assert_allclose(weights(parts)[name], value, rtol=rtol)
-
-
-def test_an_epoch_ends_with_the_batches_that_are_left() -> None:
-    run = experiment(REGRESSION, "train={epochs: 2, batch_size: 3, accumulate: 2}")
-    sizes = [[len(tensor) for tensor in batch[::2]] for batch in run.batches(0)]
-    assert sizes == [[3, 3], [3, 3], [2]]
-    assert run.steps == 6
 
 
 def test_gradients_are_held_in_bounds() -> None:
@@ -464,16 +464,6 @@ def test_two_steps_are_enough_to_see_that_everything_works(monkeypatch, capsys) 
     # Nothing is left behind.
     assert not result.directory.exists()
     assert sorted(path.name for path in Path().iterdir()) == ["table.csv", "x.yaml"]
-
-
-def test_a_few_batches_can_be_learned_by_heart() -> None:
-    run = experiment(CLASSIFICATION, "train={epochs: 9, batch_size: 5, overfit_batches: 2}")
-    assert run.steps == 18
-    assert len(run.dataset.parts["train"]) == 10  # what is reported is what was trained on
-    assert len(run.dataset.parts["validation"]) == 6
-    first, second = ([x.tolist() for x, _ in run.batches(0)] for _ in range(2))
-    assert first == second == [run.dataset.parts["train"].x[:5].tolist(),
-                               run.dataset.parts["train"].x[5:10].tolist()]  # fmt: skip
 
 
 def test_a_mean_of_weights_has_statistics_of_its_own() -> None:
