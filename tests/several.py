@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,3 +92,14 @@ def ended(
         env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
+
+
+def processes_here(word: str | None = None) -> list[int]:
+    """Other processes that work in this directory, those whose commands have a word (Linux)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended since, or is somebody else's
+            words = (path / "cmdline").read_text().split("\0")
+            if (path / "cwd").samefile(Path.cwd()) and (word is None or word in words):
+                found.append(int(path.name))
+    return sorted({*found} - {os.getpid()})

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from safetensors.numpy import load_file
 
 from tests.distributed.test_programs import of_mpich
 from tests.patience import wait_until
+from tests.several import processes_here
 from tests.train.examples import record_of
 
 ROOT = Path(__file__).parents[2]
@@ -273,15 +273,9 @@ class TestSweep:
         assert process.stderr.count("write mpiexec -n 9 python -m mpi4py.futures") == 1
 
 
-def members(leader: int, program: str = "") -> list[int]:
+def members(leader: int, program: str | None = None) -> list[int]:
     """Return the processes that a launcher has started here, whose commands name a program."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended since
-            here = (path / "cwd").readlink() == Path.cwd()
-            if here and program.encode() in (path / "cmdline").read_bytes().split(b"\0"):
-                found.append(int(path.name))
-    return sorted({*found} - {leader, os.getpid()})
+    return [pid for pid in processes_here(program) if pid != leader]
 
 
 def under_way(count: int, directory: Path, *words: str) -> subprocess.Popen[str]:

@@ -27,6 +27,7 @@ from nanotorch.train.sweep import (
     rows,
 )
 from tests.patience import LONG, wait_until
+from tests.several import processes_here
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -190,21 +191,8 @@ def swept(arguments: list[str]) -> "subprocess.Popen[str]":
 
 def pid_of(run: Path) -> int:
     """The process of a run, which holds its lock."""
-    (pid,) = [
-        int(place.name)
-        for place in Path("/proc").iterdir()
-        if place.name.isdigit() and f"log.name={run.name}\0" in words_of(place)
-    ]
+    (pid,) = processes_here(f"log.name={run.name}")
     return pid
-
-
-def words_of(place: Path) -> str:
-    """The command line of a process, nothing of those of other tests."""
-    try:
-        ours = (place / "cwd").samefile(Path.cwd())
-        return (place / "cmdline").read_text() if ours else ""
-    except OSError:  # it has ended, or is somebody else's
-        return ""
 
 
 linux = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="reads Linux's /proc")
@@ -253,11 +241,10 @@ def test_the_runs_of_a_killed_sweep_pause() -> None:
     process.kill()
     process.communicate(timeout=LONG)
     try:
-        wait_until(lambda: not any(words_of(Path(f"/proc/{pid}")) for pid in pids))
+        wait_until(lambda: not {*pids} & {*processes_here()})
     finally:
-        for pid in pids:
-            if words_of(Path(f"/proc/{pid}")):
-                os.kill(pid, signal.SIGKILL)
+        for pid in {*pids} & {*processes_here()}:
+            os.kill(pid, signal.SIGKILL)
     for run in under_way():
         assert '"status": "interrupted"' in (run / "run.json").read_text("utf-8")
         assert [*run.glob("checkpoints/step-*")]
