@@ -107,6 +107,11 @@ def metrics_of(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def recorded(directory: Path, name: str) -> list[Any]:
+    """What `metrics.jsonl` has under a name."""
+    return [line[name] for line in metrics_of(directory) if name in line]
+
+
 def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) -> Callable[..., str]:
     """A function that makes the call and gives the text of its error."""
 

@@ -12,12 +12,12 @@ import pytest
 from nanotorch import nn
 from nanotorch.train import load_config, register_loss, train
 from nanotorch.train.run import RunResult, resume
-from nanotorch.train.run_directory import read_metrics
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
     experiment,
     loaded,
+    recorded,
     refusal_of,
     result_of,
     said,
@@ -61,7 +61,7 @@ def test_prices_are_learned_and_told_in_their_own_units() -> None:
     assert 10_000 < found["test/rmse"] < 40_000
     for part in ("train", "validation", "test"):
         assert found[f"{part}/loss"] == pytest.approx(found[f"{part}/rmse"] ** 2, rel=1e-4)
-    losses = [line["train/loss"] for line in read_metrics(result.directory) if "train/loss" in line]
+    losses = recorded(result.directory, "train/loss")
     assert losses[0] > 1e9 > losses[-1] > 1e7  # squares of prices
     kept = json.loads((result.directory / "preprocessing.json").read_bytes())
     assert kept["target_mean"] == pytest.approx(4.5e5, rel=0.2)

@@ -29,9 +29,9 @@ from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
     REGRESSION,
-    metrics_of,
     mistake,
     record_of,
+    recorded,
     result_of,
     said,
     write_example,
@@ -249,7 +249,7 @@ def test_a_longer_run_has_a_longer_schedule(warmup: int) -> None:
     settings = (schedule, "optimizer={name: SGD, lr: 1e-3}", "train={epochs: 4, batch_size: null}")
     copy = killed(finished(REGRESSION, *settings), 2)
     resume(copy, "train.epochs=40")
-    found = rates(copy)
+    found = recorded(copy, "train/lr")
     assert len(found) == 40
     assert found[10] > found[30] > found[39] > 0
 
@@ -361,11 +361,6 @@ def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str) -> Non
         assert len(error) < 500
 
 
-def rates(directory: Path) -> list[float]:
-    lines = metrics_of(directory)
-    return [line["train/lr"] for line in lines if "train/lr" in line]
-
-
 @pytest.mark.parametrize(
     ("schedule", "changes", "expected"),
     [
@@ -383,7 +378,7 @@ def test_a_new_learning_rate_counts_from_now_on(
     whole = finished(REGRESSION, *settings)
     for change in changes:
         resume(whole, *change)
-    assert rates(whole) == pytest.approx(expected)
+    assert recorded(whole, "train/lr") == pytest.approx(expected)
 
 
 def test_what_else_the_optimizer_does_may_change() -> None:
@@ -462,7 +457,7 @@ def test_the_steps_of_an_epoch_change_only_where_steps_are_counted(change: str) 
         resume(whole, f"train.{change}", "train.epochs=4")
     counted = ["train.steps=11"]
     resume(whole, f"train.{change}", *counted)
-    assert len(rates(whole)) == 11
+    assert len(recorded(whole, "train/lr")) == 11
 
 
 def test_an_older_checkpoint_can_be_chosen() -> None:

@@ -19,6 +19,7 @@ from tests.train.examples import (
     metrics_of,
     mistake,
     record_of,
+    recorded,
     result_of,
     said,
     write_example,
@@ -62,7 +63,7 @@ def test_a_run_leaves_its_record_which_can_be_run_again(kind: str) -> None:
 def test_metrics_are_measured_as_they_are_reported() -> None:
     result = result_of(CLASSIFICATION, "train={epochs: 2, batch_size: 8}")
     lines = metrics_of(result.directory)
-    losses = [line["train/loss"] for line in lines if "train/loss" in line]
+    losses = recorded(result.directory, "train/loss")
     assert len(losses) == 8
     epochs = [line for line in lines if "train/epoch_loss" in line]
     assert [line["epoch"] for line in epochs] == [1, 2]

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +20,8 @@ from tests.train.examples import (
     REGRESSION,
     At,
     experiment,
-    metrics_of,
     record_of,
+    recorded,
     refusal_of,
     result_of,
     trained,
@@ -249,11 +248,6 @@ def looped(run: Supervised, *more: Callback) -> Loop:
     return loop
 
 
-def recorded(directory: Path, name: str) -> list[Any]:
-    lines = metrics_of(directory)
-    return [line[name] for line in lines if name in line]
-
-
 @pytest.mark.parametrize("size", [4, 5])
 @pytest.mark.parametrize(
     ("optimizer", "rtol"),
@@ -288,8 +282,7 @@ def test_gradients_are_held_in_bounds() -> None:
     looped(run, At(look))
     assert [norm for norm, _ in seen] == [pytest.approx(0.5, rel=1e-5)] * 4
     # What is recorded is the norm before.
-    lines = metrics_of(Path())
-    assert min(line["train/gradient_norm"] for line in lines if "train/loss" in line) > 10
+    assert min(recorded(Path(), "train/gradient_norm")) > 10
 
     seen.clear()
     run = experiment(REGRESSION, "train={epochs: 2, batch_size: 7, clip_value: 0.25}")
