@@ -47,14 +47,11 @@ class Fails(Callback):
         if loop.task.optimizer.param_groups[0]["lr"] == 5:
             raise ValueError("5 is too much")
 """
-QUIET = "log={tensorboard: true, plots: false, histograms: 0}"
+QUIET = "log={tensorboard: false, plots: false}"
 
 
 def test_some_runs_fail_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four runs, two finish, one diverges and one is ended by its own module."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    from tensorboard.plugins.hparams import plugin_data_pb2
-
     write_example(Path(), REGRESSION)
     Path("fails.py").write_text(FAILS, encoding="utf-8")
     monkeypatch.setattr(commands, "imported", [])
@@ -82,12 +79,6 @@ def test_some_runs_fail_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -
     assert "\n  ValueError: 5 is too much" in out
     assert re.search(r"^lr=1e30 diverged: see\n  .*\.log\n  the loss, at first ", out, re.M)
     assert "--metric: no run has measured it; there are test/loss, " in err
-    # TensorBoard has the hyperparameters
-    run = directory / "lr=0.125"
-    accumulator = EventAccumulator(str(run)).Reload()
-    contents = accumulator.summary_metadata["_hparams_/session_start_info"].plugin_data.content
-    data = plugin_data_pb2.HParamsPluginData.FromString(contents)
-    assert data.session_start_info.hparams["optimizer.lr"].number_value == 0.125
 
 
 def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
