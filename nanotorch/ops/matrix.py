@@ -376,11 +376,6 @@ def scale_array(value: Any, factor: Number) -> Any:
     return value * factor
 
 
-def scale_product(product: Array, alpha: Number) -> Array:
-    """``alpha * product``; as in BLAS, 0 times nan or inf is 0."""
-    return np.zeros_like(product) if alpha == 0 else scale_array(product, alpha)
-
-
 def add_scaled(out: Array, input: Array, beta: Number) -> Array:
     """``out + beta * input``, in the memory of ``out``; as in BLAS, 0 times nan or inf is 0."""
     try:
@@ -415,12 +410,6 @@ def addmm_batched(call: Call, product: Any) -> Any:
     return call.whole("input").copy_(out) if call.inplace else out
 
 
-def check_dtypes(input: Array, mat1: Array, mat2: Array) -> None:
-    """Refuse operands of different dtypes."""
-    check_same_dtype(input, mat2, text="self and mat2 must have the same dtype, but got {} and {}")
-    check_same_dtype(mat1, mat2, text="mat1 and mat2 must have the same dtype, but got {} and {}")
-
-
 ADDED: dict[str, Any] = {
     "input": lambda g, beta: scale_array(g, beta),
     "inplace": True, "overlap": True, "wide": True,
@@ -444,12 +433,14 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
         RuntimeError: if the sizes do not fit, or the dtypes differ.
     """
     if input.dtype != mat2.dtype or mat1.dtype != mat2.dtype:
-        check_dtypes(input, mat1, mat2)
+        text = "{} and mat2 must have the same dtype, but got {{}} and {{}}"
+        check_same_dtype(input, mat2, text=text.format("self"))
+        check_same_dtype(mat1, mat2, text=text.format("mat1"))
     if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
         check_mm("addmm", mat1, mat2)
     out = product(mat1, mat2)
-    if alpha != 1:
-        out = scale_product(out, alpha)
+    if alpha != 1:  # as in BLAS, 0 times nan or inf is 0
+        out = scale_array(out, alpha) if alpha else np.zeros_like(out)
     return add_scaled(out, input, beta)
 
 
@@ -463,16 +454,11 @@ def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
 ) -> Array:
     """``beta * input + alpha * bmm(batch1, batch2)``; ``input`` broadcasts."""
-    check_ndims((batch1, 0), (batch1, 1), (batch2, 2))
+    for a, dim in ((batch1, 0), (batch1, 1), (batch2, 2)):
+        existing_dim(dim, a.ndim)
     check_same_dtype(input, batch1)
     check_bmm(batch1, batch2, "baddbmm")
     return add_scaled(scale_array(product(batch1, batch2), alpha), input, beta)
-
-
-def check_ndims(*asked: tuple[Array, int]) -> None:
-    """Raise the IndexError of PyTorch's `size(dim)` if an array lacks its dimension."""
-    for a, dim in asked:
-        existing_dim(dim, a.ndim)
 
 
 def repeat_for_batch(g: Any, count: int) -> Any:

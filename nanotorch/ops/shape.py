@@ -654,15 +654,12 @@ def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order)
 
 
-def dims_of_batch(call: Call, name: str) -> tuple[int, ...]:
-    """Dimension 0, of the samples, followed by the dimensions that the argument ``name`` lists."""
-    return (0, *[shift_dim(d, call.ndim("input")) for d in call.args[name]])
-
-
 @hidden_op(
     input=lambda g, dims: permute_to(g, inverse_permutation(dims)),
     view=True, node="PermuteBackward0",
-    batch=lambda call: permute_to(call.whole("input"), dims_of_batch(call, "dims")),
+    batch=lambda call: permute_to(
+        call.whole("input"), (0, *[shift_dim(d, call.ndim("input")) for d in call.args["dims"]])
+    ),
 )  # fmt: skip
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
     """A view with the dimensions in the order ``dims``."""

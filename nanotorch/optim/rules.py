@@ -400,7 +400,7 @@ class Adam(Rule):
         v += g * gain2 * g
         if amsgrad:
             greatest = state["max_exp_avg_sq"]._array
-            v = np.maximum(greatest, v, greatest)
+            v = np.maximum(greatest, v, out=greatest)
         scale = np.sqrt(v)
         scale /= root
         scale += eps
@@ -572,7 +572,7 @@ class Adamax(Rule):
         u *= beta2
         magnitude = np.abs(g)
         magnitude += eps
-        np.maximum(u, magnitude, u)
+        np.maximum(u, magnitude, out=u)
         p += m * step / u
 
 
@@ -881,8 +881,8 @@ class Rprop(Rule):
         agreement = g * before
         turned = agreement < 0
         size *= np.where(turned, shrink, np.where(agreement > 0, grow, same))
-        np.maximum(size, least, size)
-        np.minimum(size, greatest, size)
+        np.maximum(size, least, out=size)
+        np.minimum(size, greatest, out=size)
         np.copyto(before, g)
         before[turned] = 0
         p -= sign(before) * size
