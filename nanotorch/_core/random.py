@@ -11,6 +11,7 @@ import numpy as np
 
 from nanotorch._core.bfloat16 import cast
 from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
+from nanotorch._core.grad_mode import mode
 
 Array = np.ndarray
 F32 = np.ndarray[Any, np.dtype[np.float32]]
@@ -80,23 +81,22 @@ def fma32(a: F32, b: F32 | F64 | float, c: F32 | float) -> F32:
 
 def fma64(a: F64, b: float, c: float) -> F64:
     """`a b + c` rounded once, for doubles: product and sum each with its exact rounding error."""
-    with np.errstate(all="ignore"):
-        product = a * b
-        result: F64 = product + c
-        if b == 1.0 or c == 0.0:
-            return result
-        split = a * 134217729.0  # 2²⁷ + 1 cuts the 53 bits in halves whose products are exact.
-        a_high = split - (split - a)
-        b_high = b * 134217729.0 - (b * 134217729.0 - b)
-        a_low, b_low = a - a_high, b - b_high
-        product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (
-            a_low * b_low
-        )
-        virtual = result - product
-        sum_error = (product - (result - virtual)) + (c - virtual)
-        corrected = result + (product_error + sum_error)
-        # Where the halves overflow there is no error to correct: the result is huge or infinite.
-        return np.where(np.isfinite(corrected), corrected, result)
+    product = a * b
+    result: F64 = product + c
+    if b == 1.0 or c == 0.0:
+        return result
+    split = a * 134217729.0  # 2²⁷ + 1 cuts the 53 bits in halves whose products are exact.
+    a_high = split - (split - a)
+    b_high = b * 134217729.0 - (b * 134217729.0 - b)
+    a_low, b_low = a - a_high, b - b_high
+    product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (
+        a_low * b_low
+    )
+    virtual = result - product
+    sum_error = (product - (result - virtual)) + (c - virtual)
+    corrected = result + (product_error + sum_error)
+    # Where the halves overflow there is no error to correct: the result is huge or infinite.
+    return np.where(np.isfinite(corrected), corrected, result)
 
 
 def _horner(x: F64, coefficients: Sequence[float]) -> F32:
@@ -287,6 +287,7 @@ class Twister:
 
     def draw32(self, count: int) -> U64:
         """The next `count` outputs of the twister, 32 bits each."""
+        mode.quiet()  # in a thread that begins with random numbers
         self._fresh = self._fresh and count == 0
         raw: U64 = self._bits.random_raw(count)
         return raw
@@ -555,10 +556,9 @@ def _size(shape: Shape) -> int:
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """Convert as C++ does: from double to half by way of float."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if dtype.kind == "f" and dtype.itemsize == 2:
-            values = values.astype(np.float32, copy=False)
-        return cast(values, dtype, copy=False)
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        values = values.astype(np.float32, copy=False)
+    return cast(values, dtype, copy=False)
 
 
 def is_short(kind: np.dtype) -> bool:
@@ -636,21 +636,19 @@ class Generator(Twister):
             values = fma64(self._normals_in_blocks(size, kind), std, mean)
         else:
             normals = self._normals_in_blocks(size, kind)
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = fma32(normals, float(np.float32(std)), float(np.float32(mean)))
+            values = fma32(normals, float(np.float32(std)), float(np.float32(mean)))
         return _cast(values, kind).reshape(shape)
 
     def _normals_in_pairs(self, size: int) -> F64:
         if size == 0:
             return np.empty(0)
-        waiting = [] if self._spare is None else [self._spare]
-        pairs = (size + 1 - len(waiting)) // 2
-        turns, shares = self.uniform64(2 * pairs).reshape(pairs, 2).T
-        radius, angle = np.sqrt(-2.0 * libm(math.log1p, -shares)), 2.0 * math.pi * turns
-        drawn = [radius * libm(math.cos, angle), radius * libm(math.sin, angle)]
-        normals = np.concatenate([waiting, np.stack(drawn, axis=1).ravel()])
-        self._spare = float(normals[size]) if len(normals) > size else None
-        return normals[:size]
+        normals = [] if self._spare is None else [self._spare]
+        uniforms = self.uniform64((size + 1 - len(normals)) // 2 * 2).tolist()
+        for turn, share in zip(uniforms[::2], uniforms[1::2], strict=True):
+            radius, angle = math.sqrt(-2.0 * math.log1p(-share)), 2.0 * math.pi * turn
+            normals += [radius * math.cos(angle), radius * math.sin(angle)]
+        self._spare = normals[size] if len(normals) > size else None
+        return np.array(normals[:size])
 
     def _normals_in_blocks(self, size: int, dtype: np.dtype[Any]) -> Array:
         """Normal numbers in blocks of 16; an incomplete block is drawn anew over the last 16."""
@@ -740,8 +738,7 @@ class Generator(Twister):
         if not replacement or num_samples == 1:
             # The largest of w / e, e exponential, is the first of a race with rates w.
             race = self.exponential(weights.shape, weights.dtype)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                race = weights / race
+            race = weights / race
             return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples].copy()
         rows = weights.reshape(-1, weights.shape[-1])
         total = np.float64 if weights.itemsize == 8 else np.float32

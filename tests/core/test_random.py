@@ -300,3 +300,7 @@ def test_threads_that_draw_first_share_a_stream() -> None:
 
     in_threads(lambda _: draw(), 8)
     assert sorted(drawn) == sorted(Generator().uniform(32).reshape(8, 4).tolist())
+
+
+def test_a_thread_that_begins_with_random_numbers_overflows_silently() -> None:
+    in_threads(lambda _: Generator().normal(20, mean=0.0, std=1e39), 1)
