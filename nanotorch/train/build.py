@@ -217,6 +217,20 @@ def dry_run(
     raise refusal(path, message)
 
 
+def try_loss(loss: nn.Module, outputs: Any, targets: torch.Tensor, message: str = "") -> Any:
+    """Return the loss of some outputs; refuse a loss that no gradient comes back from."""
+
+    def call(y: torch.Tensor) -> Any:
+        with torch.enable_grad():
+            return loss(outputs.requires_grad_(), y)
+
+    found = dry_run(loss, call, targets, "loss", message)
+    if isinstance(found, torch.Tensor) and not found.requires_grad:
+        cut = "detach(), no_grad(), argmax or a comparison in it cuts off the gradient"
+        raise refusal("loss", f"its result does not depend on the outputs for autograd: {cut}")
+    return found
+
+
 def freeze(model: nn.Module, patterns: Sequence[str]) -> None:
     """Freeze the parameters whose names match one of the patterns."""
     named = dict(model.named_parameters())

@@ -22,7 +22,6 @@ from . import ranks
 from .config import (
     ABSENT,
     COMMAND_LINE,
-    OVERRIDE_STEP,
     SUFFIXES,
     SYNONYMS,
     ConfigError,
@@ -97,16 +96,6 @@ class Parser(argparse.ArgumentParser):
         if near := closest(option, self._option_string_actions):
             return f"{said}; did you mean {near}?"
         return f"{said}: {ABSENT[key]}" if key in ABSENT else said
-
-
-def check_once(arguments: Sequence[str]) -> None:
-    """Refuse overrides that give a key two values."""
-    given: dict[Any, str] = {}
-    for argument in arguments:
-        key = tuple(OVERRIDE_STEP.findall(argument.partition("=")[0]))
-        if (before := given.setdefault(key, argument)) is not argument:
-            message = "the key is given twice; remove one of the two"
-            raise usage_error(f"{before} {argument}", message)
 
 
 def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:

@@ -1,6 +1,7 @@
 """`fit`: trains a program's own model on its own samples with the trainer's loop."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,26 +16,41 @@ from nanotorch import nn, optim
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
-from .build import build_optimizer, dry_run
+from .build import build_optimizer, dry_run, try_loss
 from .components import LOSS_FACTS, OPTIMIZERS, build_errors
 from .config import (
+    SURE,
+    SYNONYMS,
     Component,
     ConfigError,
     Origins,
     Place,
+    Problem,
     Reader,
     Section,
+    closest,
+    did_you_mean,
     raise_all,
     refusal,
     section_keys,
 )
 from .experiment import Graph
-from .load import LoadedConfig, dump_config, flow, parse_yaml, plain, settings_in, settings_of
+from .load import (
+    LoadedConfig,
+    all_homes,
+    dump_config,
+    flow,
+    parse_yaml,
+    plain,
+    settings_in,
+    settings_of,
+)
 from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
     FINISHED,
     LENGTHS,
+    NEWEST,
     Record,
     Run,
     RunResult,
@@ -46,7 +62,7 @@ from .run import (
     start_run,
 )
 from .run_directory import LATEST, CheckpointError
-from .schema import FIT, FitConfig, Log
+from .schema import FIT, FitConfig, Log, Train
 from .supervised import KINDS, Training, batch_of, check_count, evaluation_mode, streams
 
 if TYPE_CHECKING:
@@ -61,8 +77,8 @@ def fit(
     model: nn.Module,
     data: Samples,
     *,
-    loss: str | Mapping[str, object] | Loss,
-    optimizer: str | Mapping[str, object] | optim.Optimizer,
+    loss: str | Mapping[str, object] | Loss | None = None,
+    optimizer: str | Mapping[str, object] | optim.Optimizer | None = None,
     epochs: int | None = None,
     validation: Samples | float | None = None,
     test: Samples | None = None,
@@ -132,7 +148,7 @@ def fit(
         parts = loaders(config, data, validation, test)
         experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks)
         loaded = replace(loaded, config=experiment.config)
-        if resume is True:
+        if resume is True or resume == NEWEST:
             if directory is None:
                 raise refusal("resume", "needs `directory`, where the run to resume is")
             newest = Path(directory) / LATEST
@@ -175,6 +191,13 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     """Return the arguments of `fit` as a configuration; it names the program's own objects."""
     keys, reader, train = section_keys(FitConfig), Reader(), dict[str, Any]()
     values: dict[str, Any] = {}
+    known = {*inspect.signature(fit).parameters, *section_keys(Train), *keys}
+    known -= {"settings", "experiment", "train"}
+    raise_all(
+        Problem(name, f"unknown argument{meant_argument(name, known)}")
+        for name in given
+        if name not in known
+    )
     for name, value in [*given.items(), ("train", train)]:
         if name not in keys:
             train[name] = value
@@ -194,6 +217,15 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     if directory is None:
         log = replace(log, tensorboard=False, plots=False)
     return FitConfig(experiment=FIT, data="", model="", **{**values, "log": log})
+
+
+def meant_argument(name: str, known: Collection[str]) -> str:
+    """Return the advice about an unknown argument, which may be a key of another one."""
+    meant = SYNONYMS.get(closest(name, SYNONYMS, SURE) or "", name)
+    for section, _, key in (home.partition(".") for home in all_homes().get(meant, ())):
+        if key and section in known and not closest(name, known):
+            return f"; write {section}={{'{key}': ...}}"
+    return did_you_mean(name, sorted(known))
 
 
 def component(argument: str, value: Any) -> Component:
@@ -275,7 +307,7 @@ def dataset_of(samples: Any, argument: str) -> Any:
         shape = tuple(samples.shape)
         raise refusal(argument, f"{EXPECTED}, got one array of shape {shape}, without targets")
     several = isinstance(samples, list) and all(isinstance(s, ARRAYS) for s in samples)
-    if isinstance(samples, tuple) or (several and samples):
+    if (isinstance(samples, tuple) or several) and samples:
         tensors = [as_tensor(values, argument) for values in samples]
         for name, tensor in zip([*["x"] * (len(tensors) - 1), "y"], tensors, strict=True):
             if bad := (~tensor.isfinite()).nonzero()[:1].tolist():
@@ -357,6 +389,8 @@ class Fit(Training):
         check(metrics, Mapping, "metrics", "a mapping from names to functions")
         for name, metric in metrics.items():
             check(metric, Callable, f"metrics.{name}", "a function of outputs and targets")
+            if name == "loss":
+                raise refusal("metrics.loss", "is measured in any case; choose another name")
         count = len(loader.dataset) if hasattr(loader.dataset, "__len__") else 0
         data = f"{count} samples" if count else f"{len(loader)} batches"
         self.config = replace(config, data=data, model=type(model).__name__)
@@ -379,6 +413,8 @@ class Fit(Training):
             raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
         *self._example, targets = (tensor[:2] for tensor in batch)
         kind = self._tried(targets)
+        if metrics:
+            self._try_metrics(*batch[:-1], targets=batch[-1])
         self.kind = KINDS[kind](config.loss.name) if kind else None
         self._listening = callbacks
         size = loader.batch_size or len(targets)
@@ -417,7 +453,7 @@ class Fit(Training):
         told = f"of outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
         with catch_warnings(record=True) as warned:
             simplefilter("always")
-            loss = dry_run(self.loss, lambda y: self.loss(outputs, y), targets, "loss", f"{told}: ")
+            loss = try_loss(self.loss, outputs, targets, f"{told}: ")
         if any("Using a target size" in str(warning.message) for warning in warned):
             said = "every output would be compared with every target; give both one shape"
             raise refusal("loss", f"{told}: {said}, by y[:, None] for one")
@@ -431,6 +467,14 @@ class Fit(Training):
             "classes": (outputs.dim(), targets.dim()) == (2, 1) and not targets.is_floating_point(),
         }
         return facts.kind if facts is not None and fits[facts.kind] else ""
+
+    def _try_metrics(self, *inputs: torch.Tensor, targets: torch.Tensor) -> None:
+        outputs = dry_run(self.model, lambda x: self.model(*x), inputs, "model")
+        shapes = f"outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
+        told = f"needs to return one number for {shapes}: "
+        for name, metric in self.metrics.items():
+            call: Any = lambda y, of=metric: float(of(outputs, y))  # noqa: E731
+            dry_run(self.model, call, targets, f"metrics.{name}", told)
 
     def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
         if part not in self._parts:

@@ -237,6 +237,16 @@ class Planter:
         return Table({**merged, **entries}, place), size
 
 
+def check_once(overrides: Sequence[str]) -> None:
+    """Refuse overrides that give a key two values."""
+    given: dict[Any, str] = {}
+    for override in overrides:
+        key = tuple(OVERRIDE_STEP.findall(override.partition("=")[0]))
+        if (before := given.setdefault(key, override)) is not override:
+            message = "the key is given twice; remove one of the two"
+            raise usage_error(f"{before} {override}", message)
+
+
 def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
     """Return `tree` with the overrides of the command line applied in order.
 
@@ -433,12 +443,15 @@ def load_config(
 
     Raises:
         ConfigError: if anything is wrong; names every mistake.
-        TypeError: if an override is not a text.
+        TypeError: if `path` or an override is of another type.
     """
     noted = Noted()
+    if not isinstance(path, str | Path | Mapping):
+        raise TypeError(f"expected the name of a file or configuration, or a mapping; got {path!r}")
     for override in overrides:
         if not isinstance(override, str):
             raise TypeError(f"overrides are texts, key=value, one argument each; got {override!r}")
+    check_once(overrides)
     if isinstance(path, Mapping):
         source, name = "the mapping", "run"
         written = parse_yaml(flow(path), Place(source=source), noted)

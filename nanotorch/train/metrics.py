@@ -195,7 +195,7 @@ def metrics_table(results: Mapping[str, float], samples: Mapping[str, int]) -> s
         samples: part -> number of samples; empty parts have no column.
     """
     parts = [part for part, count in samples.items() if count]
-    metrics = [name.split("/")[1] for name in results if name.startswith(f"{parts[0]}/")]
+    metrics = [name.partition("/")[2] for name in results if name.startswith(f"{parts[0]}/")]
     rows = {m: [number(results[f"{part}/{m}"]) for part in parts] for m in metrics}
     if "log_loss" in rows and rows["log_loss"] == rows["loss"]:  # unless classes have weights
         del rows["log_loss"]

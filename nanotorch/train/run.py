@@ -36,6 +36,7 @@ from .commands import as_options, imported
 from .components import REFUSALS
 from .config import (
     SUFFIXES,
+    SYNONYMS,
     ConfigError,
     Place,
     Problem,
@@ -45,7 +46,15 @@ from .config import (
     refusal,
 )
 from .experiment import Experiment, Recorder, StopWhenDiverged
-from .load import LoadedConfig, dump_config, load_config, settings_in, settings_of, shipped
+from .load import (
+    LoadedConfig,
+    all_homes,
+    dump_config,
+    load_config,
+    settings_in,
+    settings_of,
+    shipped,
+)
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .minimization import Minimization
@@ -255,6 +264,7 @@ def train(
     command: Sequence[str] = (),
     program: str = PROGRAM,
     verbose: bool = True,
+    **unknown: object,
 ) -> RunResult:
     """Train the model, or minimize the function, of a configuration; returns the run's result.
 
@@ -274,13 +284,17 @@ def train(
 
     Raises:
         ConfigError: before anything is written; names every mistake.
+        TypeError: for an unknown argument.
     """
+    for key, value in unknown.items():
+        home = all_homes().get(SYNONYMS.get(key, key), [key])[0]
+        raise TypeError(f"train() has no argument {key!r}; write it as a text: '{home}={value}'")
     if not isinstance(config, LoadedConfig):
         config = load_config(config, overrides)
         for note in config.notes if verbose else ():
             print(note, file=sys.stderr)
     elif overrides:
-        raise TypeError("train() takes overrides beside a file or a mapping; give load_config them")
+        raise TypeError("this configuration is loaded already; give the overrides to load_config")
     loaded, verbose = join_ranks(config, verbose)
     return start_run(loaded, build_experiment(loaded), command, program, verbose)
 

@@ -34,6 +34,7 @@ from .build import (
     dry_run,
     freeze,
     merge_errors,
+    try_loss,
 )
 from .components import LOSS_FACTS
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
@@ -400,7 +401,7 @@ class Supervised(Training):
             self.optimizer = build_optimizer(config.optimizer, self.model)
             first = self.dataset.parts["train"]
             x, y = torch.from_numpy(first.x[:1]), torch.from_numpy(first.y[:1])
-            dry_run(self.model, lambda x: self.loss(self.model(x), y), x, "loss")
+            try_loss(self.loss, dry_run(self.model, self.model, x, "loss"), y)
             self._read_batches(shuffling)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:

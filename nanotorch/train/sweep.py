@@ -34,7 +34,7 @@ from .config import (
     usage_error,
 )
 from .csv_file import csv_text
-from .load import CAUSED, load_config, run_name, settings_of
+from .load import CAUSED, check_once, load_config, run_name, settings_of
 from .loop import INTERRUPTED, sign_of
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .plots import available, comparison, no_plots, series
@@ -452,7 +452,7 @@ def sweep(options: argparse.Namespace) -> int:
     """Run the sweep that the options describe; return the exit code."""
     pool = worker_executor()
     commands.import_components(options.imports)
-    commands.check_once(options.settings)
+    check_once(options.settings)
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
