@@ -229,7 +229,7 @@ def compare(arguments: Sequence[str] | None = None, program: str = "scripts/comp
 
     A directory stands for every run in it, `latest` for the newest run.
 
-    Exit codes: 0 done, 2 a mistake.
+    Exit codes: 0 done, 1 some runs are unreadable, 2 a mistake in the command.
     """
     parser = commands.Parser(program, compare.__doc__)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from nanotorch.serialization.files import open_file, read_limited, size_of
 
-from .config import Problem, decode_text, place_within, quoted, raise_all, refusal, shown_path
+from .config import (
+    Problem,
+    decode_text,
+    did_you_mean,
+    place_within,
+    quoted,
+    raise_all,
+    refusal,
+    shown_path,
+)
 
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
@@ -38,6 +47,7 @@ BLOCK = 20_000
 MOST_WRONG = 3
 """The most wrong cells in a column that are reported one by one."""
 DROP = "data.missing: drop leaves out such rows"
+AS_TRAINED = "fill it in, or train with data.missing: mean"
 FILL = "data.missing: mean puts in the column's mean, drop leaves out the row"
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
@@ -145,9 +155,12 @@ class CsvFile:
                 if missing:
                     continue
                 wrong = f"{quoted(text)} stands for no value" if text else "is empty"
-                do = f"; {advice if self.configured else 'training knew none without'}"
-            elif known is not None or text in value:
-                wrong = f"{quoted(text)} {unfit if known is not None else 'is too large'}"
+                do = f"; {advice if self.configured else AS_TRAINED}"
+            elif known is not None:
+                wrong = f"{quoted(text)} {unfit}"
+                do = "" if self.configured else did_you_mean(text, known)
+            elif text in value:
+                wrong = f"{quoted(text)} is too large"
             else:
                 wrong = f"{quoted(text)} is not a number"
                 if NUMBER.fullmatch(text.replace(",", "")):
@@ -335,7 +348,7 @@ def read_with_places(
         if configured:
             message += f"; write data.delimiter: {written}, or save the table with {expected}"
         else:
-            message += f", those of the training by {expected}; save the table so"
+            message += f"; the model was trained on {expected}: save the table with these"
         raise error(message, line, text, text.index(mark))
 
     text = decode_text(read_limited(path, LARGEST_TABLE), source, "; save it as UTF-8")

@@ -73,7 +73,7 @@ class Column:
 
         A missing name is none of the categories.
         """
-        unfit = "is not a value that training has seen"
+        unfit = "is not a value in the training data"
         found = table.numbers(self.name, missing, known=self.categories, unfit=unfit)[:, None]
         if self.categories is None:
             return found

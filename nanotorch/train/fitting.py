@@ -48,7 +48,6 @@ from .load import (
 from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
-    FINISHED,
     LENGTHS,
     NEWEST,
     Record,
@@ -57,6 +56,7 @@ from .run import (
     continue_run,
     find_run,
     finished_result,
+    is_complete,
     join_ranks,
     read_record,
     start_run,
@@ -536,7 +536,7 @@ def resume_fit(
             message = f"its {name} was {before.get(name)}, and is {now[name]} now"
             raise CheckpointError(directory, f"{message}; begin a new run, or leave it as it was")
     changed = any(before.get(name) != now[name] for name in now if not name.startswith("log."))
-    if values["status"] == FINISHED and not changed and chosen is None:
+    if is_complete(directory, values, chosen) and not changed:
         if verbose:
             print(f"{directory}: finished after {values['steps']} steps; nothing is left to do")
         result = finished_result(directory, values, lambda: experiment)

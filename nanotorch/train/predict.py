@@ -18,12 +18,22 @@ from nanotorch.serialization.files import write
 
 from .build import Characters, Kind, Outputs
 from .commands import import_components
-from .config import Place, name_text, refusal, usage_error
+from .config import Place, name_text, read_failure, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
 from .metrics import Array, number, wrap_to_screen
-from .run import FINISHED, RUNNING, WEIGHTS, belongs_to_run, find_run, load_own_config, read_record
+from .run import (
+    FINISHED,
+    KILLED,
+    PROGRAM,
+    RUNNING,
+    WEIGHTS,
+    belongs_to_run,
+    find_run,
+    load_own_config,
+    read_record,
+)
 from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepare_inputs
@@ -76,7 +86,7 @@ class Trained:
             named += [] if preprocessing.classes is None else [preprocessing.target]
             table = read_csv(path, *form, configured=False, named=named)
         except OSError as error:
-            raise refusal("", f"cannot be read: {error.strerror or error}", place) from None
+            raise refusal("", f"cannot be read: {read_failure(error, path)}", place) from None
         rows, target = preprocessing.rows(table, str(self.directory)), preprocessing.target
         if not (target in table.header and preprocessing.header):
             return rows, None
@@ -124,7 +134,7 @@ def load_trained(target: str | Path) -> Trained:
         raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
     if status == RUNNING:
         with locked(directory):  # raises an error if it still runs
-            status = "killed"
+            status = KILLED
     config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
@@ -145,12 +155,11 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
+        again = f"{PROGRAM} --resume {directory}"
         if status == FINISHED:
-            longer = f"train.py --resume {directory} train.epochs=N"
-            raise CheckpointError(path, f"is missing; a longer run writes it: {longer}") from None
-        message = f"was {status} before there were weights"
-        again = f"train.py --resume {directory} resumes it"
-        raise CheckpointError(directory, f"{message}; {again}") from None
+            raise CheckpointError(path, f"is missing; this writes it again: {again}") from None
+        message = f"was {status} before there were weights; to resume it: {again}"
+        raise CheckpointError(directory, message) from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except (RuntimeError, ValueError, KeyError, EOFError) as error:

@@ -68,7 +68,7 @@ from .supervised import Supervised, Training
 
 
 RECORD = "run.json"
-FINISHED, RUNNING = "finished", "running"
+FINISHED, RUNNING, KILLED = "finished", "running", "killed"
 
 
 class RecordValues(TypedDict):
@@ -134,6 +134,11 @@ def read_record(directory: Path) -> dict[str, Any]:
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
         raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
     return values
+
+
+def is_complete(directory: Path, values: Mapping[str, Any], chosen: Path | None) -> bool:
+    """Return whether nothing of a run is left to do, unless from an earlier checkpoint `chosen`."""
+    return values["status"] == FINISHED and chosen is None and (directory / WEIGHTS).exists()
 
 
 def belongs_to_run(path: Path) -> bool:
@@ -610,7 +615,7 @@ def resume(
     directory, chosen = find_run(target)
     values = read_record(directory)
     loaded, verbose = join_ranks(load_own_config(directory, overrides), verbose)
-    if values["status"] == FINISHED and not overrides and chosen is None:
+    if is_complete(directory, values, chosen) and not overrides:
         if verbose:
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")
             print(f"to continue it, {MORE}", flush=True)
@@ -681,7 +686,7 @@ def continue_run(
         again = {"at": now(), "step": taken, "command": list(command)}
         resumed = [*values.get("resumed", ()), again]
         run.saved, run.fresh = state, changed
-        run.finished = status == FINISHED and chosen is None
+        run.finished = is_complete(directory, values, chosen)
         values = {**values, **ranks.rank_facts(), "resumed": resumed, "status": RUNNING}
         run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:

@@ -87,11 +87,11 @@ def same_structure(value: Any, own: Any) -> bool:
 
 
 @contextlib.contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path) -> Iterator[bool]:
     """Keep other processes from resuming the run in `directory` during the block.
 
-    The operating system releases the lock when the process ends, even if it is killed. On systems
-    without such locks (Windows), nothing is checked.
+    The operating system releases the lock when the process ends, even if it is killed. Yields False
+    where there are no such locks, as on Windows and some network file systems.
 
     Raises:
         CheckpointError: if another process holds the lock.
@@ -99,17 +99,17 @@ def locked(directory: Path) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:
-        yield
+        yield False
         return
-    descriptor = os.open(directory, os.O_RDONLY)
+    has_locks, descriptor = True, os.open(directory, os.O_RDONLY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CheckpointError(directory, "this run is still going on") from None
-        except OSError:  # a file system without locks
-            pass
-        yield
+        except OSError:
+            has_locks = False
+        yield has_locks
     finally:
         os.close(descriptor)
 

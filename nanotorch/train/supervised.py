@@ -227,8 +227,9 @@ class Training(Experiment):
     def _begin_pass(self) -> None:
         # Begin a new pass even if the end of the training cut the previous one. If it was cut after
         # its last batch, end it first: a sampler may draw random numbers at the end.
-        cut = self.loader.state_dict()["pass"]
-        if cut is not None and cut["batches"] == len(self.loader):
+        state = self.loader.state_dict()
+        if state["pass"] is not None and state["pass"]["batches"] == len(self.loader):
+            self.loader.load_state_dict(state)  # the next iterator ends this pass
             next(iter(self.loader), None)
         self.loader.load_state_dict({**self.loader.state_dict(), "pass": None})
 

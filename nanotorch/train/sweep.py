@@ -5,6 +5,7 @@ import itertools
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -41,14 +42,16 @@ from .plots import available, comparison, no_plots, series
 from .run import (
     DIAGNOSIS,
     FINISHED,
+    KILLED,
     NEWEST,
     RECORD,
+    RUNNING,
     belongs_to_run,
     build_experiment,
     find_run,
     read_record,
 )
-from .run_directory import TABLE, CheckpointError, create_run_directory, read_metrics
+from .run_directory import TABLE, CheckpointError, create_run_directory, locked, read_metrics
 
 # The comparison of runs in a table.
 
@@ -61,6 +64,7 @@ SOURCES = (
     *("function.name", "function.expression"),
 )
 """The settings that name the data or the function of a run."""
+UNREADABLE = "unreadable"
 DIGITS = 4
 """The number of digits of metrics on the screen."""
 
@@ -91,12 +95,15 @@ class Outcome:
 
 def read_outcome(directory: Path, name: str) -> Outcome:
     """Return the outcome in a run directory; the status of a damaged one says so."""
+    found = settings_of(directory / "config.yaml").items()
+    settings = {key: value for key, value in found if key.split(".")[0] not in NOT_COMPARED}
     try:
         record = read_record(directory)
     except CheckpointError as error:
-        return Outcome(name, f"unreadable: {error}", directory=directory)
-    found = settings_of(directory / "config.yaml").items()
-    settings = {key: value for key, value in found if key.split(".")[0] not in NOT_COMPARED}
+        return Outcome(name, f"{UNREADABLE}: {error}", settings, directory=directory)
+    if record["status"] == RUNNING:
+        with suppress(CheckpointError), locked(directory) as has_locks:
+            record["status"] = KILLED if has_locks else RUNNING
     # A record has null for numbers that are not finite.
     numbers = {**record.get("results", {}), "seconds": record.get("seconds")}
     results = {k: math.nan if value is None else float(value) for k, value in numbers.items()}
@@ -216,7 +223,7 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     lines = list(zip(*fitting, strict=True))
     turned = table_width(fitting) > screen() >= table_width(lines)
     fitting = [*shown, *measures] if turned else lines
-    words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal]
+    words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal if each]
     notes = [f"all: {', '.join(words)}"] if words else []
     if len(runs) < len(outcomes):
         notes.append("a line for the runs that differ only in the seed: mean ± half the range")
@@ -279,7 +286,7 @@ def compare(options: argparse.Namespace) -> int:
     print("\n\n".join(compare_task(name, runs, options.metric) for name, runs in tasks.items()))
     if options.plot is not None:
         print(f"\n{options.plot}")
-    return 0
+    return int(any(outcome.status.startswith(UNREADABLE) for outcome in outcomes))
 
 
 def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> str:
@@ -440,7 +447,7 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
 
 
 NOT_STARTED = "not started"
-KILLED = "killed by"
+KILLED_BY = f"{KILLED} by"
 LONGEST = 90
 """The most characters of a run's name, without a number at the end."""
 OWN = ("log.dir", "log.name", "log.timed", "log.progress")
@@ -469,10 +476,14 @@ def sweep(options: argparse.Namespace) -> int:
     jobs = options.jobs if pool is None else pool.num_workers
     print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)
     command = [*commands.as_options(options.imports), "--config", options.config]
-    outcomes, interruption = Runs(command, directory, jobs, pool).all(chosen)
+    runs = Runs(command, directory, jobs, pool)
+    outcomes, interruption = runs.all(chosen)
     code = report_outcomes(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
+    if left := [outcome for outcome in outcomes if outcome.status == NOT_STARTED]:
+        again = shlex.join(["python", "-m", "nanotorch.train", *runs.arguments(left[0])])
+        print(f"{len(left)} not started; to run {left[0].name}:\n  {again}")
     print("interrupted", file=sys.stderr)
     return 128 + commands.number_of(interruption)
 
@@ -606,7 +617,7 @@ def report_outcomes(
                 lines = [line for line in text.splitlines() if line.strip()]
             for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
                 print(wrap_to_screen(f"  {line}"))
-        if outcome.status.startswith(KILLED) and outcome.directory is not None:
+        if outcome.status.startswith(KILLED_BY) and outcome.directory is not None:
             print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
         print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
@@ -661,12 +672,17 @@ class Runs:
                     interruption = error
                     self.processes.end()
 
+    def arguments(self, outcome: Outcome) -> list[str]:
+        """Return the arguments of the command that trains a run."""
+        own = {**outcome.settings, "log.dir": self.directory, "log.name": outcome.name}
+        settings = [f"{key}={value}" for key, value in own.items()]
+        return [*self.command, *settings, "log.timed=false"]
+
     def one(self, name: str, overrides: list[str]) -> Outcome:
         """Run one; return its outcome."""
         outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
-        own = [f"log.dir={self.directory}", f"log.name={name}", "log.timed=false"]
-        command = [sys.executable, "-m", "nanotorch.train", "--end-with-input", *self.command]
-        command += [*overrides, *own, "log.progress=false"]
+        command = [sys.executable, "-m", "nanotorch.train", "--end-with-input"]
+        command += [*self.arguments(outcome), "log.progress=false"]
         log, code = self.directory / f"{name}.log", None
         try:
             if self.pool is None:
@@ -687,10 +703,10 @@ class Runs:
         ended = self.processes.ended
         status = INTERRUPTED if ended else f"failed with exit code {code}"
         if code < 0 and not (ended and code == -signal.SIGTERM):
-            status = f"{KILLED} {commands.signal_name(-code)}"
+            status = f"{KILLED_BY} {commands.signal_name(-code)}"
         place = self.directory / outcome.name
         if not (place / RECORD).exists():
             return replace(outcome, status=status)
         read = replace(read_outcome(place, outcome.name), settings=outcome.settings)
-        lost = read.status in ("running", "finished") and code != 0
+        lost = read.status in (RUNNING, KILLED, FINISHED) and code != 0
         return replace(read, status=status) if lost else read
