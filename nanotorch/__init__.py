@@ -6,6 +6,12 @@ Use it as `import nanotorch as torch`.
 import sys as _sys
 from math import e, inf, nan, pi
 
+# Ctrl-C ends a command without a traceback, also while modules load.
+if "".join(_sys.orig_argv[1:2]).endswith("/nanotorch") or (
+    " ".join(_sys.orig_argv[1:3]).startswith("-m nanotorch")
+):
+    _sys.excepthook = lambda *error: error[0] is KeyboardInterrupt or _sys.__excepthook__(*error)
+
 from nanotorch import autograd, ops
 from nanotorch._core.arguments import export as _exported
 from nanotorch._core.dtypes import NAMED as _NAMED

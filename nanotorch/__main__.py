@@ -24,23 +24,20 @@ def main() -> int:
     if first == "run":
         run(rest, "nanotorch run")
         return 0
-    try:
-        if first in ("-h", "--help"):
-            print(USAGE)
-        elif first == "--version":
-            print(f"nanotorch {__version__}")
-        elif first in COMMANDS:
-            from nanotorch.train import cli
+    if first in ("-h", "--help"):
+        print(USAGE)
+    elif first == "--version":
+        print(f"nanotorch {__version__}")
+    elif first in COMMANDS:
+        from nanotorch.train import cli
 
-            command = getattr(cli, "main" if first == "train" else first)
-            code: int = command(rest, f"nanotorch {first}")
-            return code
-        else:
-            told = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""
-            print(f"{told}{USAGE}", file=sys.stderr)
-            return 2
-    except KeyboardInterrupt:  # while modules load
-        return 130
+        command = getattr(cli, "main" if first == "train" else first)
+        code: int = command(rest, f"nanotorch {first}")
+        return code
+    else:
+        told = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""
+        print(f"{told}{USAGE}", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -48,6 +45,7 @@ def run(arguments: list[str], program: str) -> None:
     """Run a program as Python does, with nanotorch as `torch`."""
     from nanotorch.program import main
 
+    sys.excepthook = sys.__excepthook__  # a program shows its own errors
     main(arguments, program)
 
 

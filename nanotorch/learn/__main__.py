@@ -61,7 +61,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     with lasting_streams():
-        try:
-            sys.exit(main())
-        except KeyboardInterrupt:
-            sys.exit(130)
+        sys.exit(main())

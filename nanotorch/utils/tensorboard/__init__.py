@@ -83,7 +83,7 @@ class SummaryWriter:
         if not log_dir:
             now = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{now}_{socket.gethostname()}{comment}")  # noqa: PTH118 - PyTorch's `log_dir` is a string
-        self.log_dir = os.fspath(log_dir)
+        self.log_dir = str(log_dir)
         self._flush_secs = flush_secs
         self._suffix = filename_suffix
         self._files: dict[str, EventFile] = {}

@@ -274,8 +274,8 @@ def is_table(value: Any, fits: Callable[[Any], bool] = lambda inner: True) -> bo
 
 WANTED: Sequence[tuple[str, str, Callable[[Any], bool]]] = (
     ("tag main_tag text_string dataformats", "str", lambda v: isinstance(v, str)),
-    ("scalar_value global_step walltime max_bins num_thresholds", "a number, or a tensor of one",
-     is_number),
+    ("scalar_value global_step walltime max_bins num_thresholds",
+     "a number or a tensor of one element", is_number),
     ("values img_tensor labels predictions weights", "numbers", are_numbers),
     ("tag_scalar_dict", "a dict from names to numbers", lambda v: is_table(v, is_number)),
     # `add_hparams` itself refuses other types than dicts.
@@ -306,10 +306,14 @@ def naming_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
                 for name in given.keys() & {*names.split()}:
                     value, position = given[name], [*parameters].index(name)
                     if value is not parameters[name].default and not fits(value):
-                        error = wrong_type(value, wanted, (method.__name__, name, position))
+                        place = method.__name__, name, position
+                        error: Exception = wrong_type(value, wanted, place)
                         if wanted.startswith("a number") and are_numbers(value):
-                            shape = array_of(value).shape
-                            error = ValueError(f"{error} of shape {shape}")  # type: ignore[assignment]
+                            error = ValueError(f"{error} of shape {array_of(value).shape}")
+                        elif wanted.endswith("to numbers") and isinstance(value, Mapping):
+                            wrong = (k for k, inner in value.items() if not is_number(inner))
+                            told = [f": {key!r} is {value[key]!r:.60}" for key in wrong][:1]
+                            error = TypeError(f"{error}{''.join(told)}")
                         raise error from None
             raise
 
