@@ -2,15 +2,11 @@
 
 import math
 import sys
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
@@ -18,6 +14,7 @@ from nanotorch._core.graph import Node
 from nanotorch._core.sums import sum_of_squares
 from nanotorch.autograd.graph import reachable_nodes
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
+from nanotorch.profiler import profile, record_function
 from nanotorch.utils.tensorboard import graph
 
 from . import ranks
@@ -313,58 +310,26 @@ def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple
         yield from tree(module, f"{indent}{fork} {name} ", indent + more)
 
 
-# The time of training steps: per operation and per module, forward and backward.
+# The time of training steps, operation by operation.
 
 
-MOST_ROWS = 15
-OUTSIDE = "outside of modules"
-
-
-Cost = Sequence[float] | NDArray[np.float64]
-"""Calls, seconds, and bytes of results."""
-Costs = defaultdict[str, Any]
-
-
-def size_of(outputs: Iterable[tuple[tuple[int, ...], Any]]) -> int:
-    """Return the bytes of arrays with these shapes and dtypes."""
-    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in outputs)
-
-
-def median_costs(steps: Sequence[Mapping[str, Cost]]) -> dict[str, Cost]:
-    """Return the medians of each cost over the steps that have it.
-
-    A step that the system has interrupted does not change them.
-    """
-    costs: Costs = defaultdict(list)
-    for step in steps:
-        for key, cost in step.items():
-            costs[key].append(cost)
-    return {key: np.median(found, axis=0).tolist() for key, found in costs.items()}
+MOST_ROWS = 20
 
 
 class OperationProfile(Callback):
     """Times the operations of the first steps; these steps run uncompiled.
 
     Args:
-        model, loss: the modules that the table distinguishes.
         optimizer: its step counts as one operation, unless it evaluates losses in between.
         steps: the number of steps to time.
     """
 
-    def __init__(
-        self, model: nn.Module, loss: nn.Module, optimizer: optim.Optimizer, steps: int
-    ) -> None:
-        self._model, self._loss, self._optimizer, self._left = model, loss, optimizer, steps
-        self._names = {loss: f"loss ({type(loss).__name__})"}
-        for name, module in model.named_modules():
-            self._names[module] = f"{name or 'model'} ({type(module).__name__})"
-        self._steps: list[float] = []
-        """The seconds of each step."""
-        self._costs: list[Costs] = []
-        """The costs of each step; a key is the operation and the module, with a NUL between."""
+    def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
+        self._optimizer, self._left, self._timed = optimizer, steps, 0
+        self._calls, self._microseconds = Counter[str](), Counter[str]()
 
     def on_start(self, loop: Loop) -> None:
-        if self._left and sys.getprofile() is None:
+        if self._left > self._timed and sys.getprofile() is None:
             loop.task.trace = self.recording
 
     on_step = on_start
@@ -372,69 +337,27 @@ class OperationProfile(Callback):
     @contextmanager
     def recording(self, model: nn.Module) -> Iterator[None]:
         """Time the operations in the block, which is one step."""
-        measured, scopes = graph.Measurements(), graph.Scopes(self._model, "", complete=False)
-        scopes.paths = self._names
-        self._costs.append(defaultdict(lambda: np.zeros(3)))
-        start = time.perf_counter()
-        with scopes.following(), ExitStack() as stack:
-            if not searches(self._optimizer):
-                stack.enter_context(self._update())
-            with graph.measure_operations(measured, None):
-                yield
-        self._left -= 1
-        self._steps.append(time.perf_counter() - start - 1e-9 * measured.lost)
-        for node, seen in measured.forward.items():
-            name = graph.label(graph.operation(node))
-            module = scopes.at(node._sequence) or OUTSIDE
-            self._add(name, module, 1e-9 * seen.nanoseconds, size_of(node._outputs))
-            if node in measured.backward:
-                given = [edge._outputs[k] for edge, k in node.next_functions if edge is not None]
-                seconds = 1e-9 * measured.backward[node]
-                self._add(f"{name}, backward", module, seconds, size_of(given))
-
-    @contextmanager
-    def _update(self) -> Iterator[None]:
-        """Time the optimizer's step in the block, without the profiler."""
-        begun: list[Any] = []
-
-        def begin(*args: Any) -> None:
-            begun[:] = sys.getprofile(), time.perf_counter()
-            sys.setprofile(None)
-
-        def end(*args: Any) -> None:
-            seconds = time.perf_counter() - begun[1]
-            self._add(f"{type(self._optimizer).__name__}.step", OUTSIDE, seconds, 0)
-            sys.setprofile(begun[0])
-
         with ExitStack() as stack:
-            stack.callback(self._optimizer.register_step_pre_hook(begin).remove)
-            stack.callback(self._optimizer.register_step_post_hook(end).remove)
+            if not searches(optimizer := self._optimizer):
+                block = record_function(f"{type(optimizer).__name__}.step")
+                before = optimizer.register_step_pre_hook(lambda *_: block.__enter__() and None)
+                after = optimizer.register_step_post_hook(lambda *_: block.__exit__())
+                stack.callback(before.remove)
+                stack.callback(after.remove)
+            measured = stack.enter_context(profile())
             yield
-
-    def _add(self, operation: str, module: str, seconds: float, size: int) -> None:
-        self._costs[-1][f"{operation}\0{module}"] += 1, seconds, size
+        self._timed += 1
+        for average in measured.key_averages():
+            self._calls[average.key] += average.count
+            self._microseconds[average.key] += average.self_cpu_time_total
 
     def text(self) -> str:
-        """Return two tables: operations, and modules; nothing if no step was timed."""
-        if not self._steps:
+        """Return a table of the costliest operations; "" if no step was timed."""
+        if not self._timed:
             return ""
-        operations, modules = median_costs(self._costs), Costs(lambda: np.zeros(3))
-        for key, cost in operations.items():
-            modules[key.partition("\0")[2]] += cost
-        whole = float(np.median(self._steps))
-        rest = whole - sum(cost[1] for cost in modules.values())
-        modules["Python between the operations"] += 1, max(rest, 0.0), 0
-        head = f"{len(self._steps)} steps, timed operation by operation, which slows them down"
-        by_operation = table(["operation", "module"], operations, whole)
-        by_module = table(["module"], modules, whole)
-        return f"{head}; medians of a step\n\n{by_operation}\n\n{by_module}"
-
-
-def table(heads: list[str], costs: Mapping[str, Cost], whole: float) -> str:
-    """Return the costliest keys, a line each, with their shares of the whole step."""
-    rows = [[*heads, "calls", "µs", "share", "memory"]]
-    for key, cost in sorted(costs.items(), key=lambda item: -item[1][1])[:MOST_ROWS]:
-        calls, seconds, size = cost
-        figures = [f"{calls:g}", f"{seconds * 1e6:,.1f}", f"{100 * seconds / whole:.1f} %"]
-        rows.append([*key.split("\0"), *figures, with_prefix(size, "B")])
-    return align_rows(rows, left=len(heads))
+        rows, whole = [["operation", "calls", "µs", "share"]], self._microseconds.total()
+        for name, spent in self._microseconds.most_common(MOST_ROWS):
+            calls, each = self._calls[name] / self._timed, spent / self._timed
+            rows.append([name, f"{calls:g}", f"{each:,.1f}", f"{100 * spent / whole:.1f} %"])
+        head = f"{self._timed} steps, timed operation by operation, which slows them down"
+        return f"{head}; means of a step\n\n{align_rows(rows)}"

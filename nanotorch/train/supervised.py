@@ -165,7 +165,7 @@ class Training(Experiment):
         self.training_step = TrainingStep(step, self.optimizer, train.compile, full)
         self._norm: torch.Tensor | None = None
         """The norm of the latest gradients before clipping."""
-        self._profile = OperationProfile(model, self.loss, self.optimizer, config.log.profile)
+        self._profile = OperationProfile(self.optimizer, config.log.profile)
         self._average = Average(config.averaging, model) if config.averaging else None
         self._schedule: Schedule | None = None
         if config.scheduler is not None:
