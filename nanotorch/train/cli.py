@@ -112,6 +112,7 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
     from .load import catalogue, dump_config, load_config, schema_text, unknown_word_text
     from .run import build_experiment, resume, train
 
+    commands.check_once(options.overrides)
     commands.import_components(options.imports)
     program = commands.call_again(program, options.imports)
     if options.resume is not None:

@@ -22,8 +22,8 @@ from . import ranks
 from .config import (
     ABSENT,
     COMMAND_LINE,
+    OVERRIDE_STEP,
     SUFFIXES,
-    SYNONYMS,
     ConfigError,
     Place,
     check_readable,
@@ -83,19 +83,28 @@ class Parser(argparse.ArgumentParser):
 
     def _no_option(self, given: str) -> str:
         """Return the message for an unknown argument, such as `--epochs=5`."""
-        from .load import all_homes  # most of the trainer, which help does not need
+        from .load import home_of  # most of the trainer, which help does not need
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
-
-        homes = all_homes().get(SYNONYMS.get(key, key), [key] if "." in key else [])
+        home = home_of(key)
         takes_keys = any("key=" in str(a.metavar) for a in self._get_positional_actions())
         said = f"{option} is not an option"
-        if homes and takes_keys:
-            return f"{said}; write {homes[0]}={value or 'VALUE'}"
+        if "." in home and takes_keys:
+            return f"{said}; write {home}={value or 'VALUE'}"
         if near := closest(option, self._option_string_actions):
             return f"{said}; did you mean {near}?"
         return f"{said}: {ABSENT[key]}" if key in ABSENT else said
+
+
+def check_once(overrides: Sequence[str]) -> None:
+    """Refuse overrides that give a key two values."""
+    given: dict[Any, str] = {}
+    for override in overrides:
+        key = tuple(OVERRIDE_STEP.findall(override.partition("=")[0]))
+        if (before := given.setdefault(key, override)) is not override:
+            message = "the key is given twice; remove one of the two"
+            raise usage_error(f"{before} {override}", message)
 
 
 def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:

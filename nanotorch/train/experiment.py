@@ -7,14 +7,13 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
@@ -70,34 +69,21 @@ class TensorBoardEvents:
         purge = None if self._resumed_at is None else self._resumed_at + 1
         return SummaryWriter(str(self._directory), purge_step=purge)
 
-    def naming(self) -> AbstractContextManager[None]:
-        """Let operating system errors in the block name the directory."""
-        return naming_file(self._directory)
-
     def describe(self, config: str, experiment: "Experiment") -> None:
         """Add the configuration's text, the charts, and the model's graph."""
         self.text("config", config, 0)
-        with self.naming():
-            charts = {title: ["Multiline", tags] for title, tags in experiment.charts().items()}
-            self.writer.add_custom_scalars({"curves": charts})
-            model, *x = experiment.graph()  # `trace` changes neither them nor the random state
-            self.writer._add_structure(ForwardGraph(model, trace(model, x)))
+        charts = {title: ["Multiline", tags] for title, tags in experiment.charts().items()}
+        self.writer.add_custom_scalars({"curves": charts})
+        model, *x = experiment.graph()  # `trace` changes neither them nor the random state
+        self.writer._add_structure(ForwardGraph(model, trace(model, x)))
 
     def text(self, tag: str, text: str, step: int) -> None:
         """Add a text, which is shown verbatim."""
-        with self.naming():
-            self.writer.add_text(tag, f"```\n{text}\n```", step)
+        self.writer.add_text(tag, f"```\n{text}\n```", step)
 
-    def image(self, tag: str, image: NDArray[np.uint8], step: int) -> None:
-        """Add a picture of shape (height, width, 3)."""
-        with self.naming():
-            self.writer.add_image(tag, image, step, dataformats="HWC")
-
-    @contextmanager
-    def step(self, model: nn.Module) -> Iterator[None]:
+    def step(self, model: nn.Module) -> AbstractContextManager[None]:
         """Trace the step in the block; add its graphs, with each operation's time and memory."""
-        with self.naming(), self.writer.trace_step(model):
-            yield
+        return self.writer.trace_step(model)
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """Add a point to each curve."""
@@ -123,29 +109,27 @@ class TensorBoardEvents:
 
     def _write_waiting(self) -> None:
         p = protos()
-        with self.naming():
-            for step, now, values in self._waiting:
-                points = [
-                    p.Summary.Value(tag=self.tag(name), simple_value=value)
-                    for name, value in values.items()
-                    if not name.startswith("final/")
-                ]
-                if points:  # one event for all, as `add_scalar` for each takes twice as long
-                    self.writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
+        for step, now, values in self._waiting:
+            points = [
+                p.Summary.Value(tag=self.tag(name), simple_value=value)
+                for name, value in values.items()
+                if not name.startswith("final/")
+            ]
+            if points:  # one event for all, as `add_scalar` for each takes twice as long
+                self.writer._file().add(p.Event(summary=p.Summary(value=points)), step, now)
         self._waiting.clear()
 
     def histograms(self, step: int, named: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Add a histogram of the finite elements of each tensor with more than one."""
-        with self.naming():
-            for tag, tensor in named:
-                values = tensor.detach().numpy()
-                finite = values[np.isfinite(values)]
-                if finite.size > 1:
-                    # TensorBoard shows 30 bins; its default of 1500 would take 30 times as long.
-                    low, high = float(finite.min()), float(finite.max())
-                    margin = 0.0 if low < high else 0.5
-                    edges = np.linspace(low - margin, high + margin, BINS + 1)
-                    self.writer.add_histogram(tag, finite, step, bins=edges.tolist())
+        for tag, tensor in named:
+            values = tensor.detach().numpy()
+            finite = values[np.isfinite(values)]
+            if finite.size > 1:
+                # TensorBoard shows 30 bins; its default of 1500 would take 30 times as long.
+                low, high = float(finite.min()), float(finite.max())
+                margin = 0.0 if low < high else 0.5
+                edges = np.linspace(low - margin, high + margin, BINS + 1)
+                self.writer.add_histogram(tag, finite, step, bins=edges.tolist())
 
     def outcome(
         self, config: Section, experiment: "Experiment", report: "Report", step: int
@@ -163,15 +147,13 @@ class TensorBoardEvents:
         row = {**dict(hyperparameters(config)), "Parameters": size, "Steps": step}
         row |= {f"{RESULT}{name}": value for name, value in finite_values(report.results).items()}
         _, *summaries = hparams(row, ())
-        with self.naming():
-            for summary in summaries:
-                self.writer._file().add(protos().Event(summary=summary), step)
+        for summary in summaries:
+            self.writer._file().add(protos().Event(summary=summary), step)
 
     def flush(self) -> None:
         """Write everything to the disk."""
         self._write_waiting()
-        with self.naming():
-            self.writer.flush()
+        self.writer.flush()
 
     def close(self) -> None:
         """Write everything to the disk, and close the files."""
@@ -179,8 +161,7 @@ class TensorBoardEvents:
             self._write_waiting()
         finally:
             if "writer" in vars(self):
-                with self.naming():
-                    self.writer.close()
+                self.writer.close()
 
 
 def hyperparameters(section: Section | Component, path: str = "") -> Iterable[tuple[str, Any]]:
@@ -228,20 +209,6 @@ def sizes(directory: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in directory.glob(EVENTS)}
 
 
-def truncate_events(directory: Path, sizes: Mapping[str, int]) -> None:
-    """Cut files of events to the given sizes; remove the files without one.
-
-    No reader then sees a step twice, even if it ignores that a file continues another. This also
-    removes an incomplete event of a killed writer.
-    """
-    for path in directory.glob(EVENTS):
-        with naming_file(path):
-            if path.name not in sizes:
-                path.unlink()
-            elif path.stat().st_size > sizes[path.name]:
-                os.truncate(path, sizes[path.name])
-
-
 # The measurements of a run, in its files.
 
 
@@ -273,13 +240,22 @@ class Recorder:
         self.events = TensorBoardEvents(directory, step) if tensorboard else None
 
     def begin(self) -> None:
-        """Open the files; remove measurements after the checkpoint, which are taken again."""
+        """Open the files; remove measurements after the checkpoint, which are taken again.
+
+        No reader of the events then sees a step twice, even if it ignores that a file continues
+        another. This also removes an incomplete event of a killed writer.
+        """
         with naming_file(self._path):
             self._file = self._path.open("a", encoding="utf-8")
-            if self._position is not None:
-                self._file.truncate(self._position["metrics"])
-        if self._position is not None:
-            truncate_events(self._path.parent, self._position["events"])
+        if self._position is None:
+            return
+        kept = {METRICS: self._position["metrics"], **self._position["events"]}
+        for path in (self._path, *self._path.parent.glob(EVENTS)):
+            with naming_file(path):
+                if path.name not in kept:
+                    path.unlink()
+                elif path.stat().st_size > kept[path.name]:
+                    os.truncate(path, kept[path.name])
 
     def write(self, step: int, epoch: int, values: Tagged, passing: Tagged | None = None) -> None:
         """Record the values measured after `step`; the `passing` ones go only to TensorBoard.

@@ -1,7 +1,7 @@
 """`fit`: trains a program's own model on its own samples with the trainer's loop."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +19,12 @@ from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, T
 from .build import build_optimizer, dry_run, try_loss
 from .components import LOSS_FACTS, OPTIMIZERS, build_errors
 from .config import (
-    SURE,
-    SYNONYMS,
     Component,
     ConfigError,
     Origins,
     Place,
     Problem,
     Reader,
-    Section,
     closest,
     did_you_mean,
     raise_all,
@@ -35,16 +32,7 @@ from .config import (
     section_keys,
 )
 from .experiment import Graph
-from .load import (
-    LoadedConfig,
-    all_homes,
-    dump_config,
-    flow,
-    parse_yaml,
-    plain,
-    settings_in,
-    settings_of,
-)
+from .load import LoadedConfig, dump_config, flow, home_of, parse_yaml, settings_in, settings_of
 from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
@@ -154,7 +142,7 @@ def fit(
             newest = Path(directory) / LATEST
             resume = newest.with_suffix("") if newest.exists() else False
         if not isinstance(resume, bool):
-            return resume_fit(loaded, experiment, *find_run(resume), verbose)
+            return resume_fit(loaded, experiment, resume, verbose)
         return start_run(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)
 
 
@@ -193,11 +181,14 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     values: dict[str, Any] = {}
     known = {*inspect.signature(fit).parameters, *section_keys(Train), *keys}
     known -= {"settings", "experiment", "train"}
-    raise_all(
-        Problem(name, f"unknown argument{meant_argument(name, known)}")
-        for name in given
-        if name not in known
-    )
+    unknown = list[Problem]()
+    for name in [name for name in given if name not in known]:
+        section, _, key = home_of(name).partition(".")
+        told = did_you_mean(name, sorted(known))
+        if key and section in known and not closest(name, known):
+            told = f"; write {section}={{'{key}': ...}}"
+        unknown.append(Problem(name, f"unknown argument{told}"))
+    raise_all(unknown)
     for name, value in [*given.items(), ("train", train)]:
         if name not in keys:
             train[name] = value
@@ -206,7 +197,6 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
         elif name in CLASSES and not isinstance(value, str | Mapping):
             values[name] = component(name, value)
         else:
-            value = plain(value) if isinstance(value, Section) else value
             tree = parse_yaml(flow(value), Place(source=PROGRAM))
             values[name] = reader.read(tree, keys[name].hint, name)
     raise_all([*reader.problems, *build_errors(reader.components.values())])
@@ -217,15 +207,6 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     if directory is None:
         log = replace(log, tensorboard=False, plots=False)
     return FitConfig(experiment=FIT, data="", model="", **{**values, "log": log})
-
-
-def meant_argument(name: str, known: Collection[str]) -> str:
-    """Return the advice about an unknown argument, which may be a key of another one."""
-    meant = SYNONYMS.get(closest(name, SYNONYMS, SURE) or "", name)
-    for section, _, key in (home.partition(".") for home in all_homes().get(meant, ())):
-        if key and section in known and not closest(name, known):
-            return f"; write {section}={{'{key}': ...}}"
-    return did_you_mean(name, sorted(known))
 
 
 def component(argument: str, value: Any) -> Component:
@@ -263,9 +244,17 @@ def loaders(
 ) -> tuple[dict[str, DataLoader[Any]], DataLoader[Any]]:
     """Return the loaders that measure the parts, by name, and the loader of the training."""
     train, (split, shuffling) = config.train, streams(config.seed, 2)
-    if isinstance(validation, int | float):
-        data, validation = split_validation(data, validation, split)
     dataset = dataset_of(data, "data")
+    if isinstance(validation, int | float):
+        if isinstance(data, DataLoader | IterableDataset):
+            message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
+            raise refusal("validation", message)
+        kept = round(len(dataset) * validation)
+        if not 0 < kept < len(dataset):
+            message = f"{validation:g} of {len(dataset)} samples leaves one part without any"
+            raise refusal("validation", message)
+        order = torch.randperm(len(dataset), generator=split).tolist()
+        dataset, validation = (Subset(dataset, sorted(k)) for k in (order[kept:], order[:kept]))
     if isinstance(dataset, DataLoader):
         for name in OF_LOADER:
             if getattr(train, name) != getattr(type(train), name):
@@ -283,22 +272,6 @@ def loaders(
         if samples is not None:
             parts[name] = sequential_loader(dataset_of(samples, name), size)
     return parts, loader
-
-
-def split_validation(
-    data: Samples, fraction: float, generator: torch.Generator
-) -> tuple[Samples, Samples]:
-    """Return the samples to train on, and a random `fraction` to keep for validation."""
-    if isinstance(data, DataLoader | IterableDataset):
-        message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
-        raise refusal("validation", message)
-    dataset = dataset_of(data, "data")
-    count = len(dataset)
-    kept = round(count * fraction)
-    if not 0 < kept < count:
-        raise refusal("validation", f"{fraction:g} of {count} samples leaves one part without any")
-    order = torch.randperm(count, generator=generator).tolist()
-    return Subset(dataset, sorted(order[kept:])), Subset(dataset, sorted(order[:kept]))
 
 
 def dataset_of(samples: Any, argument: str) -> Any:
@@ -526,11 +499,12 @@ FIXED = ("experiment", "seed", "data", "model", "loss.name", "optimizer.name")
 
 
 def resume_fit(
-    loaded: LoadedConfig, experiment: Fit, directory: Path, chosen: Path | None, verbose: bool
+    loaded: LoadedConfig, experiment: Fit, target: str | Path, verbose: bool
 ) -> RunResult:
     """Resume a run; return its result, at once if no step is left."""
-    values, path = read_record(directory), directory / "config.yaml"
-    before, now = settings_of(path), settings_in(dump_config(loaded))
+    directory, chosen = find_run(target)
+    values = read_record(directory)
+    before, now = settings_of(directory / "config.yaml"), settings_in(dump_config(loaded))
     for name in FIXED if now["train.epochs"] == "null" else [*FIXED, *LENGTHS]:
         if before.get(name) != now[name]:
             message = f"its {name} was {before.get(name)}, and is {now[name]} now"

@@ -26,6 +26,8 @@ from .config import (
     OVERRIDE_STEP,
     REQUIRED,
     SUFFIXES,
+    SURE,
+    SYNONYMS,
     Component,
     ConfigError,
     Entry,
@@ -43,6 +45,7 @@ from .config import (
     Table,
     Tree,
     check_readable,
+    closest,
     decode_text,
     describe_hint,
     did_you_mean,
@@ -237,16 +240,6 @@ class Planter:
         return Table({**merged, **entries}, place), size
 
 
-def check_once(overrides: Sequence[str]) -> None:
-    """Refuse overrides that give a key two values."""
-    given: dict[Any, str] = {}
-    for override in overrides:
-        key = tuple(OVERRIDE_STEP.findall(override.partition("=")[0]))
-        if (before := given.setdefault(key, override)) is not override:
-            message = "the key is given twice; remove one of the two"
-            raise usage_error(f"{before} {override}", message)
-
-
 def with_overrides(tree: Tree, overrides: Sequence[str], noted: Noted) -> Tree:
     """Return `tree` with the overrides of the command line applied in order.
 
@@ -403,6 +396,12 @@ def all_homes() -> Mapping[str, Sequence[str]]:
     return {key: [*paths] for key, paths in found.items() if len(paths) <= MOST_HOMES}
 
 
+def home_of(key: str) -> str:
+    """Return the dotted path of a key; the key itself if it has none, or several."""
+    meant = SYNONYMS.get(closest(key, SYNONYMS, SURE) or "", key)
+    return all_homes().get(meant, [key])[0]
+
+
 def keys_of(hint: Any) -> Iterator[str]:
     """Yield the possible keys of a section or a component."""
     match hint_form(hint):
@@ -451,7 +450,6 @@ def load_config(
     for override in overrides:
         if not isinstance(override, str):
             raise TypeError(f"overrides are texts, key=value, one argument each; got {override!r}")
-    check_once(overrides)
     if isinstance(path, Mapping):
         source, name = "the mapping", "run"
         written = parse_yaml(flow(path), Place(source=source), noted)
@@ -615,6 +613,8 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str | Path):
         return text_scalar(str(value))
+    if isinstance(value, Section):
+        return flow(plain(value))
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):

@@ -23,17 +23,7 @@ from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
 from .metrics import Array, number, wrap_to_screen
-from .run import (
-    FINISHED,
-    KILLED,
-    PROGRAM,
-    RUNNING,
-    WEIGHTS,
-    belongs_to_run,
-    find_run,
-    load_own_config,
-    read_record,
-)
+from .run import FINISHED, RUNNING, WEIGHTS, belongs_to_run, find_run, load_own_config, read_record
 from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepare_inputs
@@ -134,7 +124,7 @@ def load_trained(target: str | Path) -> Trained:
         raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
     if status == RUNNING:
         with locked(directory):  # raises an error if it still runs
-            status = KILLED
+            status = "killed"
     config = load_own_config(directory).config
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
@@ -155,7 +145,7 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
-        again = f"{PROGRAM} --resume {directory}"
+        again = f"python -m nanotorch.train --resume {directory}"
         if status == FINISHED:
             raise CheckpointError(path, f"is missing; this writes it again: {again}") from None
         message = f"was {status} before there were weights; to resume it: {again}"
@@ -200,10 +190,11 @@ def predict(options: argparse.Namespace) -> int:
     rows, targets = trained.samples(Path(options.input))
     outputs = trained.predict(rows).numpy()
     columns = trained.kind.predictions(outputs, trained.dataset)
-    values = zip(
-        *(map(prediction_text, column.tolist()) for column in columns.values()), strict=True
+    # Nine digits distinguish all numbers of 32 bits.
+    cells = (
+        [x if isinstance(x, str) else f"{x:.9g}" for x in c.tolist()] for c in columns.values()
     )
-    text = csv_text([columns, *values])
+    text = csv_text([columns, *zip(*cells, strict=True)])
     if shown:
         print(text, end="", flush=True)
     else:
@@ -228,23 +219,12 @@ def predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def prediction_text(value: str | float) -> str:
-    """Return a prediction as text; nine digits distinguish all numbers of 32 bits."""
-    return value if isinstance(value, str) else f"{value:.9g}"
-
-
 def check_output(name: str, samples: str) -> None:
     """Refuse an output that would overwrite the samples or a file of a run."""
     try:
-        lost, of_run = (
-            Path(name).exists() and Path(name).samefile(samples),
-            belongs_to_run(Path(name)),
-        )
+        message = "is the file of samples, which would be lost" * Path(name).samefile(samples)
+        message = message or "is a file of a run" * belongs_to_run(Path(name))
     except (OSError, ValueError):  # one does not exist, or has an invalid name
         return
-    if lost:
-        raise usage_error("", "--output is the file of samples itself, which would be lost")
-    if of_run:
-        raise usage_error(
-            "", f"--output: '{name_text(name)}' is a file of a run; choose another name"
-        )
+    if message:
+        raise usage_error("", f"--output: '{name_text(name)}' {message}; choose another name")

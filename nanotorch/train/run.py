@@ -32,11 +32,10 @@ from nanotorch.serialization.files import (
 )
 
 from . import ranks, run_directory
-from .commands import as_options, imported
+from .commands import as_options, check_once, imported
 from .components import REFUSALS
 from .config import (
     SUFFIXES,
-    SYNONYMS,
     ConfigError,
     Place,
     Problem,
@@ -46,15 +45,7 @@ from .config import (
     refusal,
 )
 from .experiment import Experiment, Recorder, StopWhenDiverged
-from .load import (
-    LoadedConfig,
-    all_homes,
-    dump_config,
-    load_config,
-    settings_in,
-    settings_of,
-    shipped,
-)
+from .load import LoadedConfig, dump_config, home_of, load_config, settings_in, settings_of, shipped
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .minimization import Minimization
@@ -68,7 +59,7 @@ from .supervised import Supervised, Training
 
 
 RECORD = "run.json"
-FINISHED, RUNNING, KILLED = "finished", "running", "killed"
+FINISHED, RUNNING = "finished", "running"
 
 
 class RecordValues(TypedDict):
@@ -292,10 +283,11 @@ def train(
         TypeError: for an unknown argument.
     """
     for key, value in unknown.items():
-        home = all_homes().get(SYNONYMS.get(key, key), [key])[0]
-        raise TypeError(f"train() has no argument {key!r}; write it as a text: '{home}={value}'")
+        told = f"write it as a text: '{home_of(key)}={value}'"
+        raise TypeError(f"train() has no argument {key!r}; {told}")
     if not isinstance(config, LoadedConfig):
         config = load_config(config, overrides)
+        check_once(overrides)
         for note in config.notes if verbose else ():
             print(note, file=sys.stderr)
     elif overrides:
@@ -499,7 +491,8 @@ class Run:
             plots = experiment.plots(run_directory.read_metrics(directory))
             for name, image in draw(directory / "plots", plots):
                 if recorder.events is not None:
-                    recorder.events.image(f"plots/{name}", image[..., :3], loop.step)
+                    picture, writer = image[..., :3], recorder.events.writer
+                    writer.add_image(f"plots/{name}", picture, loop.step, dataformats="HWC")
         if recorder.events is not None:
             experiment.notes(recorder.events, loop.step)
             recorder.events.outcome(self._config, experiment, report, loop.step)
@@ -615,6 +608,7 @@ def resume(
     directory, chosen = find_run(target)
     values = read_record(directory)
     loaded, verbose = join_ranks(load_own_config(directory, overrides), verbose)
+    check_once(overrides)
     if is_complete(directory, values, chosen) and not overrides:
         if verbose:
             print(f"{directory}:\nfinished after {values['steps']} steps; nothing is left to do")

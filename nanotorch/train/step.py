@@ -326,7 +326,7 @@ class OperationProfile(Callback):
 
     def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
         self._optimizer, self._left, self._timed = optimizer, steps, 0
-        self._calls, self._microseconds = Counter[str](), Counter[str]()
+        self._calls, self._nanoseconds = Counter[str](), Counter[str]()
 
     def on_start(self, loop: Loop) -> None:
         if self._left > self._timed and sys.getprofile() is None:
@@ -349,15 +349,15 @@ class OperationProfile(Callback):
         self._timed += 1
         for average in measured.key_averages():
             self._calls[average.key] += average.count
-            self._microseconds[average.key] += average.self_cpu_time_total
+            self._nanoseconds[average.key] += round(1000 * average.self_cpu_time_total)
 
     def text(self) -> str:
         """Return a table of the costliest operations; "" if no step was timed."""
         if not self._timed:
             return ""
-        rows, whole = [["operation", "calls", "µs", "share"]], self._microseconds.total()
-        for name, spent in self._microseconds.most_common(MOST_ROWS):
-            calls, each = self._calls[name] / self._timed, spent / self._timed
+        rows, whole = [["operation", "calls", "µs", "share"]], self._nanoseconds.total()
+        for name, spent in self._nanoseconds.most_common(MOST_ROWS):
+            calls, each = self._calls[name] / self._timed, spent / self._timed / 1000
             rows.append([name, f"{calls:g}", f"{each:,.1f}", f"{100 * spent / whole:.1f} %"])
         head = f"{self._timed} steps, timed operation by operation, which slows them down"
         return f"{head}; means of a step\n\n{align_rows(rows)}"

@@ -490,7 +490,13 @@ class Supervised(Training):
         names = ", ".join(f"{name} ({count})" for name, count in columns.items() if count)
         lines += [f"columns of names: {names}"] if names else []
         lines += [f"samples: {sizes}"]
-        return lines if isinstance(self.kind, Characters) else [*lines, *missing_classes(dataset)]
+        for name, part in {} if isinstance(self.kind, Characters) else dataset.parts.items():
+            absent = [classes[k] for k in np.setdiff1d(np.arange(len(classes)), part.y)]
+            if len(part) and absent:
+                shown = ", ".join(map(quoted, absent[:MOST_SHOWN]))
+                shown += ", ..." * (len(absent) > MOST_SHOWN)
+                lines.append(f"warning: the {name} part has no sample of class {shown}")
+        return lines
 
     def files(self) -> Iterable[Path]:
         return self.config.data.files
@@ -524,8 +530,7 @@ class Supervised(Training):
 
     def notes(self, events: TensorBoardEvents, step: int) -> None:
         for name, labels, scores in recall_curves(self.kind, self.dataset, self.predict):
-            with events.naming():
-                events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
+            events.writer.add_pr_curve(f"pr/{name}", labels, scores, step)
 
     def _coefficients(self, results: dict[str, float]) -> str:
         """Return a table of a linear model's coefficients, the best ones and any known true ones.
@@ -613,17 +618,6 @@ def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float
     with torch.no_grad():
         parts = [model(torch.from_numpy(x[k : k + size])).numpy() for k in range(0, len(x), size)]
     return np.concatenate(parts)
-
-
-def missing_classes(dataset: Dataset) -> Iterator[str]:
-    """Yield a warning for each part that lacks samples of some classes."""
-    classes = dataset.classes or ()
-    for name, part in dataset.parts.items():
-        absent = [classes[index] for index in np.setdiff1d(np.arange(len(classes)), part.y)]
-        if len(part) and absent:
-            more = ", ..." * (len(absent) > MOST_SHOWN)
-            shown = ", ".join(map(quoted, absent[:MOST_SHOWN]))
-            yield f"warning: the {name} part has no sample of class {shown}{more}"
 
 
 def kind_of(config: schema.TrainedConfig) -> Kind:

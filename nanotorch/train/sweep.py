@@ -35,14 +35,13 @@ from .config import (
     usage_error,
 )
 from .csv_file import csv_text
-from .load import CAUSED, check_once, load_config, run_name, settings_of
+from .load import CAUSED, load_config, run_name, settings_of
 from .loop import INTERRUPTED, sign_of
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .plots import available, comparison, no_plots, series
 from .run import (
     DIAGNOSIS,
     FINISHED,
-    KILLED,
     NEWEST,
     RECORD,
     RUNNING,
@@ -372,10 +371,19 @@ def parse_axis(argument: str) -> Axis:
     if not equals or not key or not text:
         raise usage_error(argument, "expected key=values, as in optimizer.lr=1e-1,1e-2 or seed=0:5")
     if call := DRAW.fullmatch(text):
-        if call[1] in DRAWS and call[2]:
-            return Axis(key, define_draw(argument, *call.groups()))
-        meant = did_you_mean(call[1], DRAWS)
-        raise usage_error(argument, f"nothing is drawn by {quoted(call[1])}{meant}")
+        kind, first, last = call.groups()
+        if kind not in DRAWS or not first:
+            message = f"nothing is drawn by {quoted(kind)}{did_you_mean(kind, DRAWS)}"
+            raise usage_error(argument, message)
+        try:
+            low, high = float(first), float(last)
+        except ValueError:
+            raise usage_error(argument, f"{kind} needs two numbers") from None
+        if not (-math.inf < low < high < math.inf):
+            raise usage_error(argument, f"{kind} needs a smaller and a greater number")
+        if kind == "log" and low <= 0:
+            raise usage_error(argument, "log needs positive numbers")
+        return Axis(key, lambda random: DRAWS[kind](random, low, high))
     if numbers := RANGE.fullmatch(text):
         first, end, step = (int(number or 1) for number in numbers.groups())
         found = range(first, end, step) if step else range(0)
@@ -388,21 +396,6 @@ def parse_axis(argument: str) -> Axis:
         if count > 1:
             raise usage_error(argument, f"has the value {quoted(value)} twice")
     return Axis(key, lambda random: values[int(random.integers(len(values)))], values)
-
-
-def define_draw(
-    argument: str, kind: str, first: str, last: str
-) -> Callable[[np.random.Generator], str]:
-    """Return a function that draws values between two numbers; `kind` is a key of `DRAWS`."""
-    try:
-        low, high = float(first), float(last)
-    except ValueError:
-        raise usage_error(argument, f"{kind} needs two numbers") from None
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise usage_error(argument, f"{kind} needs a smaller and a greater number")
-    if kind == "log" and low <= 0:
-        raise usage_error(argument, "log needs positive numbers")
-    return lambda random: DRAWS[kind](random, low, high)
 
 
 def split_values(text: str) -> Iterator[str]:
@@ -447,6 +440,7 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
 
 
 NOT_STARTED = "not started"
+KILLED = "killed"
 KILLED_BY = f"{KILLED} by"
 LONGEST = 90
 """The most characters of a run's name, without a number at the end."""
@@ -457,9 +451,14 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def sweep(options: argparse.Namespace) -> int:
     """Run the sweep that the options describe; return the exit code."""
-    pool = worker_executor()
+    pool: Any = None
+    if ranks.launched() > 1:
+        if (futures := sys.modules.get("mpi4py.futures")) is None:
+            again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
+            raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
+        pool = futures.MPIPoolExecutor(initializer=handle_signals)
     commands.import_components(options.imports)
-    check_once(options.settings)
+    commands.check_once(options.settings)
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
@@ -488,16 +487,6 @@ def sweep(options: argparse.Namespace) -> int:
     return 128 + commands.number_of(interruption)
 
 
-def worker_executor() -> Any:
-    """Return an executor of the worker processes under `mpiexec`; None without `mpiexec`."""
-    if ranks.launched() < 2:
-        return None
-    if (futures := sys.modules.get("mpi4py.futures")) is None:
-        again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
-        raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
-    return futures.MPIPoolExecutor(initializer=handle_signals)
-
-
 def check(config: str, chosen: Sequence[list[str]]) -> None:
     """Refuse a sweep if any run would end before its first step; names each mistake once.
 
@@ -511,7 +500,8 @@ def check(config: str, chosen: Sequence[list[str]]) -> None:
             build_experiment(load_config(config, overrides))
         except ConfigError as error:
             for problem in error.problems:
-                found.setdefault(problem, []).append(overrides)
+                if problem.message is not CAUSED:
+                    found.setdefault(problem, []).append(overrides)
     told = []
     for problem, runs in found.items():
         commanded = problem.place is not None and problem.place.rank == COMMANDED
@@ -520,7 +510,7 @@ def check(config: str, chosen: Sequence[list[str]]) -> None:
             told.append(replace(problem, message=f"{problem.message} ({own})"))
         else:
             told.append(problem)
-    raise_all(problem for problem in told if not problem.message.startswith(CAUSED))
+    raise_all(told)
 
 
 class Processes:

@@ -172,8 +172,11 @@ class EventFile:
     """
 
     def __init__(self, log_dir: str, suffix: str = "", flush_secs: float = 120) -> None:
+        from nanotorch.serialization.files import naming_file  # slow to import
+
         directory = Path(log_dir)
         directory.mkdir(parents=True, exist_ok=True)
+        self._naming = functools.partial(naming_file, directory)
         self.log_dir = log_dir
         self._flush_secs = flush_secs
         # Readers sort a run's files by name: a run resumed within the second in which it was
@@ -194,7 +197,8 @@ class EventFile:
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
-        self._file.write(record(event.SerializeToString()))
+        with self._naming():
+            self._file.write(record(event.SerializeToString()))
         if time.monotonic() > self._flush_due:
             self.flush()
 
@@ -203,8 +207,9 @@ class EventFile:
     def flush(self) -> None:
         """Write all events to the disk."""
         if self._close.alive:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            with self._naming():
+                self._file.flush()
+                os.fsync(self._file.fileno())
             self._flush_due = time.monotonic() + self._flush_secs
 
     def close(self) -> None:
