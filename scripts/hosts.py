@@ -174,7 +174,7 @@ def attempt(net: Network, place: Path, whole: Path, chance: random.Random) -> tu
     said, _ = process.communicate()
     if process.returncode == 0:
         wrong.append("exit code 0")
-    sign = "ends all processes: nothing heard of rank" if "cut" in done else "BAD TERMINATION"
+    sign = "ends all processes: no sign of life from rank" if "cut" in done else "BAD TERMINATION"
     if said.count(sign) != 1 or "Traceback" in said:
         wrong.append(f"not told once, but:\n{said}\n")
     for host in (1, 2, 3):

@@ -112,7 +112,7 @@ class Report(NamedTuple):
             if same_mistake(run_quietly(self.exercise, mistake.code), self):
                 return mistake.prose
         if isinstance(self.error, SyntaxError | ImportError | NameError) and not self.passed:
-            return "This is Python's, before autograd has a part in it: mend it first."
+            return "This is an error of Python, before autograd comes in: fix it first."
         return self.exercise.part("Hint").prose
 
     def __repr__(self) -> str:

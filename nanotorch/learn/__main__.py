@@ -14,17 +14,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code, 1 for a wrong answer."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Exercises in autograd. With a number: shows the task and writes a file to "
-        "fill in, or checks the file that is there. Without: lists the exercises, and what is "
-        "solved in this directory.",
+        description="Exercises in autograd. With a number: show the task and write a file to fill "
+        "in, or check that file if it exists. Without: list the exercises, and which are solved "
+        "in this directory.",
     )
-    parser.add_argument("number", nargs="?", type=int, help="of an exercise")
+    parser.add_argument("number", nargs="?", type=int, help="the number of an exercise")
     parser.add_argument("--solution", action="store_true", help="show how it can be done, and why")
     given = parser.parse_args(arguments)
     if given.number is None:
         if given.solution:
             parser.error(f"--solution needs a number: {PROGRAM} 3 --solution")
-        print("Exercises in autograd. The same command with 1 at its end begins the first.\n")
+        print(f"Exercises in autograd. To begin the first: {PROGRAM} 1\n")
         solved = 0
         for each in exercises():
             path, state = Path(each.file), ""
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         path = Path(chosen.file)
         if not path.exists():
             path.write_text(chosen.template, "utf-8")
-            print(f"{chosen}\n\n{path} is written for you to fill in. The same command checks it.")
+            print(f"{chosen}\n\nFill in the new file {path}. The same command then checks it.")
             return 0
         source = path.read_bytes()
     except (ValueError, OSError) as error:
@@ -52,10 +52,10 @@ def main(arguments: list[str] | None = None) -> int:
     report = run(chosen, source, str(path))
     print(report)
     if not report:
-        print(f"\nChange {path}, then run the command again.\nA solution: add --solution to it.")
+        print(f"\nChange {path}, then run the command again.\nTo see a solution, add --solution.")
     else:
-        last = chosen.number == len(exercises())
-        print(f"\nNext: the command with{'out a number' if last else f' {chosen.number + 1}'}.")
+        following = chosen.number + 1 if chosen.number < len(exercises()) else ""
+        print(f"\nNext: {PROGRAM} {following}".rstrip())
     return 130 if isinstance(report.error, KeyboardInterrupt) else int(not report)
 
 

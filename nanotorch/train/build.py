@@ -47,7 +47,7 @@ LARGEST_LAYER = 50_000_000
 """The most weights in one layer; more is a typing error, and would fill the machine's memory."""
 LARGEST_NUMBER = 1_000_000
 """The greatest value of any other whole number of a layer."""
-SEVERAL = "gives several things; add {name: Item} after it, which takes the first"
+SEVERAL = "returns several values; add {name: Item} after it to take the first"
 MOST_LAYERS = 1000
 """The greatest `num_layers` of a layer."""
 LARGEST_OUTPUT = 200_000_000
@@ -109,16 +109,16 @@ def build_model(
         places = re.fullmatch(r"Conv\w*([123])d", layer.name)
         if places and len(shape) != int(places[1]) + 1:
             wants = f"takes samples of {int(places[1]) + 1} dimensions, channels first"
-            gets = "" if built else "; data.shape gives them one"
+            gets = "" if built else "; data.shape changes it"
             raise refusal(layer.path, f"{wants}, but they have shape {shape}{gets}")
         known = {name: shape[dim] for name, dim in INFERRED.items()} if shape else {}
         if vocabulary is not None:
             known["num_embeddings"] = vocabulary
-        check_sizes(layer, known, "the layers before give" if built else "the data has")
+        check_sizes(layer, known, "the layers before it give" if built else "the data has")
         if isinstance(before, torch.Tensor):
             check_output(layer, before)
         built.append(layer.build(**known))
-        message = f"does not take samples of shape {shape}: " if shape else "does not take them: "
+        message = f"does not accept samples{f' of shape {shape}' if shape else ''}: "
         before = dry_run(built[-1], built[-1], before, layer.path, message)
     if not isinstance(before, torch.Tensor):
         raise refusal(model.layers[-1].path, SEVERAL)
@@ -135,7 +135,7 @@ def build_model(
         rivals: tuple[str, ...] = ()
         if blamed and rival and {given, outputs} == {(1,), (2,)}:
             rivals, way = ("loss.name",), f"{way}, or the loss to {rival}"
-        message = f"the model gives {numbers}, but {reason}{way}"
+        message = f"the model outputs {numbers}, but {reason}{way}"
         raise ConfigError([Problem(path, message, rivals=rivals)])
     return nn.Sequential(*built)
 
@@ -282,7 +282,7 @@ def build_optimizer(component: Component, model: nn.Module) -> optim.Optimizer:
     for group, (where, names) in zip(groups, matched.items(), strict=True):
         chosen = [named.pop(name) for name in names if name in named]
         if not chosen:
-            raise refusal(where, "matches only parameters that are frozen, or in a group before")
+            raise refusal(where, "matches only parameters that are frozen or in an earlier group")
         made.append({**group, "params": chosen})
         del made[-1]["parameters"]
     rest = [*named.values()]
@@ -311,7 +311,7 @@ class Schedule(Callback):
         self._interval, warmup = (component.arguments[name] for name in ("interval", "warmup"))
         self._name = component.name + (" after warm-up" if warmup else "")
         if component.name == PLATEAU and warmup:
-            raise refusal("scheduler.warmup", f"cannot go before {PLATEAU}")
+            raise refusal("scheduler.warmup", f"cannot be combined with {PLATEAU}")
         self._arguments = component.changed(without=LENGTHS.values()).arguments
         length = steps if self._interval == "step" else epochs
         # A throw-away optimizer with the same options.
@@ -403,7 +403,7 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
             for rate in [group["lr"] for group in groups]:
                 if isinstance(rate, complex) or not 0 <= rate < math.inf:
                     when = f"after {interval} {change}" if change else "from the start"
-                    return f"makes the learning rate {rate} {when}"
+                    return f"sets the learning rate to {rate} {when}"
             if change == length:
                 break
             try:
@@ -471,8 +471,8 @@ class Kind:
         accuracy, share = results[f"{part}/accuracy"], counts.max() / counts.sum()
         if not accuracy < share:
             return ""
-        largest = f"predicting the commonest of {len(classes)} classes for all samples"
-        return f"accuracy {accuracy:.3f} is less than the {share:.3f} of {largest}"
+        constant = f"always predicting the most common of {len(classes)} classes"
+        return f"accuracy {accuracy:.3f} is less than the {share:.3f} of {constant}"
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
         """Return the predicted class of each sample."""
@@ -505,7 +505,7 @@ class Numbers(Kind):
         if not results[f"{part}/r2"] < 0:
             return ""
         r2 = f"R2 {results[f'{part}/r2']:.3f}"
-        return f"{r2} is worse than predicting the mean target for all samples"
+        return f"{r2} is worse than always predicting the mean target"
 
     def predictions(self, outputs: Outputs, dataset: Dataset) -> Mapping[str, NDArray[Any]]:
         return {dataset.preprocessing.target: outputs.reshape(-1)}
@@ -593,9 +593,9 @@ class Characters(ManyClasses):
         codes_of = {character: index for index, character in enumerate(characters)}
         unknown = [character for character in prompt if character not in codes_of]
         if unknown:
-            raise ValueError(f"training has not seen {unknown[0]!r}")
+            raise ValueError(f"the training text has no {unknown[0]!r}")
         if not prompt:
-            raise ValueError("needs a beginning")
+            raise ValueError("must not be empty")
         places = dataset.parts["train"].x.shape[1]
         codes = [codes_of[character] for character in prompt]
         for _ in range(length):
@@ -636,7 +636,7 @@ def class_weights(
     if LOSS_FACTS[loss].kind != "binary":
         return {"weight": tuple(float(weight) for weight in weights)}
     if not weights[0]:
-        raise refusal("data.class_weights", "class 0 needs a weight that is not 0")
+        raise refusal("data.class_weights", "the weight of class 0 must not be 0")
     return {"pos_weight": float(weights[1] / weights[0])}
 
 

@@ -43,7 +43,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not text.isascii() or not text.isdigit() or int(text) < least:
-            message = f"expected a whole number from {least} on, got {text!r}"
+            message = f"expected a whole number of at least {least}, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return int(text)
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     source.add_argument("--config", metavar="FILE", action=Once, help=text)
     text = "resume a run that was interrupted or killed: its directory, a checkpoint, or 'latest'"
     source.add_argument("--resume", metavar="RUN", action=Once, help=text)
-    text = "list what a configuration may say: an index, or more about a word of it; 'all' for all"
+    text = "list the keys and names of configurations: an index, more about WORD, or 'all'"
     source.add_argument("--list", nargs="?", const="", metavar="WORD", help=text)
     text = "replace a value of the file: its path, and the new value in YAML"
     parser.add_argument("overrides", nargs="*", metavar="key=value", help=text)
@@ -87,10 +87,10 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     action = parser.add_mutually_exclusive_group()
     for group, flag, text in (
         (source, "--schema", "print the JSON schema of configurations, which editors use"),
-        (action, "--check", "check the configuration, the data and one step, and write nothing"),
-        (action, "--find-lr", "show the loss at rising learning rates, suggest one, write nothing"),
-        (action, "--print-config", "print every value and where it comes from, and run nothing"),
-        (parser, "--end-with-input", "pause, as by SIGTERM, when standard input ends"),
+        (action, "--check", "check the configuration, the data and one step; write nothing"),
+        (action, "--find-lr", "show the loss at rising learning rates, suggest one; write nothing"),
+        (action, "--print-config", "print every value and where it comes from, without training"),
+        (parser, "--end-with-input", "pause as at SIGTERM when standard input ends"),
     ):
         group.add_argument(flag, action="store_true", help=text)
     with commands.lasting_streams():
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
         if options.config is None and (options.check or options.find_lr or options.print_config):
             parser.error("--check, --find-lr and --print-config need --config")
         if options.end_with_input and sys.stdin is None:  # as in `train.py <&-`
-            parser.error("--end-with-input needs a standard input that is open")
+            parser.error("--end-with-input needs an open standard input")
         if options.config is None and options.resume is None and options.overrides:
             parser.error(f"{options.overrides[0]!r} has no effect without --config or --resume")
         if options.end_with_input:
@@ -154,9 +154,8 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
       PROGRAM runs/digits_cnn/2026-01-31_12-00-00-abcdef images.npz
       PROGRAM latest --prompt "Shall I " --length 300
 
-    The rows are prepared as those of the training were. A table needs the columns
-    that the model was trained on; where it also has the target, the metrics are
-    printed.
+    The rows are prepared like the training data. A table needs the columns that the
+    model was trained on; if it also has the target, the metrics are printed.
 
     Exit codes: 0 done, 2 a mistake.
     """
@@ -169,9 +168,9 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     add("--output", metavar="FILE", help=text)
     commands.add_option(parser)
     add("--prompt", metavar="TEXT", help="for a model of text: the text to continue")
-    text = "how many characters to add; 400 by default"
+    text = "number of characters to add; 400 by default"
     add("--length", type=int, default=400, metavar="N", help=text)
-    text = "0 takes the likeliest character, 1 draws by the model's probabilities; 0.8 by default"
+    text = "0 always takes the likeliest character, 1 follows the probabilities; 0.8 by default"
     add("--temperature", type=float, default=0.8, metavar="T", help=text)
     text = "seed of the drawn characters; 0 by default"
     add("--seed", type=int, default=0, metavar="N", help=text)
@@ -181,7 +180,7 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
 
 
 def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
-    """Train what a YAML file describes several times, each with other settings.
+    """Train what a YAML file describes several times, with different settings.
 
     examples:
       PROGRAM --config two_moons optimizer.lr=1e-1,1e-2 seed=0:3
@@ -189,15 +188,15 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
       PROGRAM --config two_moons --jobs 2 optimizer=SGD,Adam
       mpiexec -n 9 python -m mpi4py.futures PROGRAM ...
 
-    Values stand between commas; a:b are the whole numbers from a up to, but
-    without, b. With --random, values may be drawn: log(a, b), uniform(a, b),
-    integers(a, b). The runs are kept in runs/<config name>_sweep/<time>/, with a
+    Commas separate the values; a:b stands for the whole numbers from a to b - 1.
+    With --random, values can be drawn: log(a, b), uniform(a, b), integers(a, b).
+    The runs are kept in runs/<config name>_sweep/<time>/, with a
     log of each and the table sweep.csv; `tensorboard --logdir` of this directory
     compares them under HPARAMS. The last example does 8 runs at a time, on all
     hosts of mpiexec that share the directory.
 
-    Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in what was
-    asked for, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep
+    Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in the
+    command, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep
     a checkpoint.
     """
     parser = commands.Parser(program, sweep.__doc__)
@@ -206,14 +205,17 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
     add("--config", metavar="FILE", required=True, help=named)
     add("settings", nargs="+", metavar="key=values", help="a setting and the values to try")
     add(
-        "--random", type=whole_number(1), metavar="N", help="do N random runs, not all combinations"
+        "--random",
+        type=whole_number(1),
+        metavar="N",
+        help="do N random runs instead of all combinations",
     )
-    text = "seed of the random choices; 0 by default"
+    text = "seed of the random values; 0 by default"
     add("--seed", type=whole_number(0), default=0, metavar="N", help=text)
     text = "how many runs at a time; 1 by default"
     add("--jobs", type=whole_number(1), default=1, metavar="N", help=text)
-    add("--metric", help="order the runs by this, such as test/accuracy")
-    add("--dir", default="runs", help="where to keep sweeps; `runs` by default")
+    add("--metric", help="sort the runs by this metric, such as test/accuracy")
+    add("--dir", default="runs", help="where sweeps get their directories; `runs` by default")
     commands.add_option(parser)
     with commands.lasting_streams(), handle_signals([signal.SIGTERM], commands.Ended.handle):
         options = parser.parse_intermixed_args(arguments)
@@ -228,13 +230,13 @@ def compare(arguments: Sequence[str] | None = None, program: str = "scripts/comp
       PROGRAM runs/two_moons_sweep --metric validation/accuracy
       PROGRAM runs/two_moons latest --plot comparison.png
 
-    A directory stands for every run in it, `latest` for the newest run.
+    A directory means every run in it, `latest` the newest run.
 
     Exit codes: 0 done, 1 some runs are unreadable, 2 a mistake in the command.
     """
     parser = commands.Parser(program, compare.__doc__)
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run, or a directory of runs")
-    parser.add_argument("--metric", help="order the runs by this, such as test/accuracy")
+    parser.add_argument("--metric", help="sort the runs by this metric, such as test/accuracy")
     parser.add_argument("--plot", metavar="FILE", help="draw the metric's curves to this file")
     with commands.lasting_streams():
         options = parser.parse_args(arguments)

@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         _, unknown, options = message.partition("unrecognized arguments: ")
         if unknown:
             message = self._no_option(options.split()[0])
-        self.exit(2, f"{self.prog}: error: {message}; --help shows what there is\n")
+        self.exit(2, f"{self.prog}: error: {message}; see --help\n")
 
     def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the parsed options; a configuration without `--config` is an error."""
@@ -237,7 +237,7 @@ def signal_name(number: int) -> str:
 # A configuration never runs code; the command may.
 
 
-GUARD = 'what is to run belongs under `if __name__ == "__main__":`'
+GUARD = 'put what it runs under `if __name__ == "__main__":`'
 PACKAGE = str(Path(__file__).parents[1])
 imported: list[str] = []
 """The imported modules, by the names in the command."""
@@ -246,7 +246,7 @@ _under_way: set[str] = set()
 
 def add_option(parser: ArgumentParser) -> None:
     """Add the option `--import` with the destination `imports`; a command may repeat it."""
-    text = "import a module or file.py of yours, which registers layers, losses and so on"
+    text = "import your own module or file.py, which registers layers, losses and so on"
     options: dict[str, Any] = {"dest": "imports", "default": [], "metavar": "MODULE"}
     parser.add_argument("--import", action="append", help=text, **options)
 
@@ -294,7 +294,7 @@ def import_components(names: Sequence[str]) -> None:
         if name in imported:
             continue
         if name in _under_way:
-            message = f"runs a training while it is imported; {GUARD}"
+            message = f"starts a training when it is imported; {GUARD}"
             raise usage_error(f"--import {name}", message)
         _under_way.add(name)
         try:
@@ -314,7 +314,7 @@ def import_module(name: str) -> None:
     if is_file:
         check_readable("", Path(name), Place(source=COMMAND_LINE + option))
     elif not all(part.isidentifier() for part in name.split(".")):
-        raise usage_error(option, f"{quoted(name)} is not the name of a module")
+        raise usage_error(option, f"{quoted(name)} is not a valid module name")
     place = str(path.parent if is_file else Path.cwd())
     if place not in sys.path:
         sys.path.insert(0, place)
@@ -325,17 +325,17 @@ def import_module(name: str) -> None:
         if is_file or error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # it imports something else that is missing
         file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
-        message = f"there is no module {quoted(error.name)} here or where Python looks{file}"
+        message = f"no module {quoted(error.name)} in this directory or on Python's path{file}"
         raise usage_error(option, message) from None
     if is_file and Path(module.__file__ or "").resolve() != path:
-        raise usage_error(option, f"there is a module {quoted(path.stem)} already; rename the file")
+        raise usage_error(option, f"another module is called {quoted(path.stem)}; rename the file")
 
 
 def locate_error(error: BaseException) -> str:
     """Return an error's text with the user's line that raised it."""
     kind = type(error).__name__
     if isinstance(error, SystemExit):
-        return f"ends the program while it is imported; {GUARD}"
+        return f"exits when it is imported; {GUARD}"
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}:{error.offset}: {kind}: {error.msg}"
     own = [

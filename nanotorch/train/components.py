@@ -106,7 +106,7 @@ class Components:
         if not name.isidentifier():
             raise ValueError(f"{name!r} is not a name that a configuration can use")
         if name in self.names:
-            raise ValueError(f"{self.kind} called {name!r} is known already")
+            raise ValueError(f"{self.kind} called {name!r} exists already")
         self.registered[name] = factory
         return factory
 
@@ -199,7 +199,7 @@ class Components:
             else:
                 return ConfigError([*problems, Problem(path, message)])
             default = defaults[key]
-            usual = "" if default is None else f"; by default it is {json.dumps(default)}"
+            usual = "" if default is None else f"; the default is {json.dumps(default)}"
             problems.append(Problem(f"{path}.{key}", message + usual))
             arguments, message = others, less
         return ConfigError(problems)
@@ -654,9 +654,9 @@ def parse_expression(text: str) -> Expression:
         ExpressionError: if it is anything but arithmetic in x.
     """
     if len(text) > LONGEST:
-        raise ExpressionError(f"has {len(text)} characters; at most {LONGEST} are read")
+        raise ExpressionError(f"has {len(text)} characters; at most {LONGEST} are allowed")
     if "#" in text:
-        raise ExpressionError("'#' is not arithmetic")
+        raise ExpressionError("'#' is not allowed")
     lines, text = text, " ".join(text.split())
     try:
         with warnings.catch_warnings():
@@ -700,13 +700,13 @@ class Parser:
                 return self._name(node, name)
             case ast.Subscript(ast.Name("x"), ast.Constant(number)) if type(number) is int:
                 if number > 1_000_000:
-                    raise self._error(node, "is too far; there are at most a million coordinates")
+                    raise self._error(node, "is too large an index; the most is a million")
                 self.dimensions = max(self.dimensions, number + 1)
                 return lambda x: x[number]
             case ast.Subscript(ast.Name("x")):
                 raise self._error(node, "needs a whole number, as in x[0]")
             case ast.Subscript():
-                raise self._error(node, "is not arithmetic; only x has coordinates")
+                raise self._error(node, "is not arithmetic; only x has an index")
             case ast.Call(ast.Name("x")):
                 raise self._error(node, "calls x; a coordinate is written x[0]")
             case ast.Call(ast.Name(name)):
@@ -747,7 +747,7 @@ class Parser:
         if name not in CALLS:
             raise self._error(node.func, f"is not known{did_you_mean(name, CALLS)}")
         if len(node.args) != 1 or node.keywords:
-            raise self._error(node, f"is not understood; {name} takes one value")
+            raise self._error(node, f"is not valid; {name} takes one value")
         operand, apply = self.part(node.args[0], depth - 1), getattr(torch, name)
         if not callable(operand):
             raise self._error(node, "does not depend on x; write its value")
@@ -887,7 +887,7 @@ def register_function(
         ValueError: if the name is taken.
     """
     if name in FUNCTIONS:
-        raise ValueError(f"a function called {name!r} is known already")
+        raise ValueError(f"a function called {name!r} exists already")
     points = [tuple(float(value) for value in point) for point in minima]
     sentence = (function.__doc__ or "").partition("\n")[0]
     FUNCTIONS[name] = KnownFunction(sentence, function, points, minimum)

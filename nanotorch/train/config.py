@@ -286,8 +286,8 @@ def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
         return f": {ABSENT[word.lower()]}; remove it"
     shown = ", ".join(choices[:MOST_CHOICES])
     more = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""
-    known_here = [f"known here: {shown}{more}"] if choices and not (more and advice) else []
-    return "".join(f"; {part}" for part in [*known_here, advice] if part)
+    listed = [f"known: {shown}{more}"] if choices and not (more and advice) else []
+    return "".join(f"; {part}" for part in [*listed, advice] if part)
 
 
 # A parsed configuration file: scalars, lists and mappings with their places.
@@ -478,7 +478,7 @@ def suggest_value(tree: "Tree", hint: Any) -> str:
         return f"; write {words[value.lower()]}" if value.lower() in words else ""
     digits = value.strip().replace("_", "")
     if hint is float and "," in digits and FLOAT.fullmatch(digits.replace(",", ".")):
-        return "; a number has a point, not a comma"
+        return "; write a decimal point, not a comma"
     if type(plain_scalar(digits)) not in (int, hint):
         return ""
     return "; remove the quotes" if digits == value else f"; write {digits}"
@@ -513,11 +513,11 @@ class Section:
         if about and not given:
             yield "", f"needs {join_keys(about)}"
         for other in given[1:]:
-            yield other, f"excludes '{given[0]}'; remove one of the two"
+            yield other, f"cannot be combined with '{given[0]}'; remove one of the two"
         for key in dict.fromkeys(chain.from_iterable(about.values())) if given else ():
             owners = [owner for owner in about if key in about[owner]]
             if given[0] not in owners and getattr(self, key) != getattr(type(self), key):
-                yield key, f"needs {join_keys(owners)}; remove it, as the section has '{given[0]}'"
+                yield key, f"belongs to {join_keys(owners)}; remove it, or '{given[0]}'"
 
 
 def join_keys(keys: Iterable[str]) -> str:

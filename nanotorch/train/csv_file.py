@@ -31,9 +31,9 @@ from .config import (
 Array = NDArray[np.float64]
 Texts = NDArray[np.object_]
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 """Delimiters that programs write, and their names in messages."""
-NO_HEADER = "holds values, not the names of columns"
+NO_HEADER = "has values instead of column names"
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
 """The texts of cells without a value, in lower case."""
 AS_NAN = {form: "nan" for text in MISSING for form in (text, text.upper(), text.title())}
@@ -46,9 +46,9 @@ BLOCK = 20_000
 """The number of lines that are read at once."""
 MOST_WRONG = 3
 """The most wrong cells in a column that are reported one by one."""
-DROP = "data.missing: drop leaves out such rows"
+DROP = "data.missing: drop leaves such rows out"
 AS_TRAINED = "fill it in, or train with data.missing: mean"
-FILL = "data.missing: mean puts in the column's mean, drop leaves out the row"
+FILL = "data.missing: mean fills in the column's mean, drop leaves the row out"
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
 
 
@@ -154,7 +154,7 @@ class CsvFile:
             if text.lower() in MISSING:
                 if missing:
                     continue
-                wrong = f"{quoted(text)} stands for no value" if text else "is empty"
+                wrong = f"{quoted(text)} is a missing value" if text else "is empty"
                 do = f"; {advice if self.configured else AS_TRAINED}"
             elif known is not None:
                 wrong = f"{quoted(text)} {unfit}"
@@ -164,14 +164,14 @@ class CsvFile:
             else:
                 wrong = f"{quoted(text)} is not a number"
                 if NUMBER.fullmatch(text.replace(",", "")):
-                    do = "; a number has a point and no commas"
+                    do = "; write a decimal point, and no commas"
                 elif advice == DROP and not any(character.isdigit() for character in text):
                     do = "; experiment: classification predicts names"  # it is the target
             said[text] = wrong, do
         cells = zip(self.rows, texts, strict=True) if said else ()
         told = [(row, *said[text]) for row, text in cells if text in said]
         many = len(told) > MOST_WRONG
-        more = f", like {len(told) - 1} more cells" if many else ""
+        more = f" (and {len(told) - 1} more cells)" if many else ""
         shown = told[:1] if many else told
         raise_all(self.problem(row, column, f"{wrong}{more}{do}") for row, wrong, do in shown)
         return np.array([value.get(text, math.nan) for text in texts], dtype=np.float64)
@@ -348,7 +348,7 @@ def read_with_places(
         if configured:
             message += f"; write data.delimiter: {written}, or save the table with {expected}"
         else:
-            message += f"; the model was trained on {expected}: save the table with these"
+            message += f", but the training data by {expected}; save the table like that"
         raise error(message, line, text, text.index(mark))
 
     text = decode_text(read_limited(path, LARGEST_TABLE), source, "; save it as UTF-8")
@@ -391,10 +391,10 @@ def read_with_places(
             if mostly_numbers(names):
                 more = "; write data.header: false" if configured else ""
                 raise error(NO_HEADER + more, first.line)
-            message = f"a second column is called {quoted(name)}; rename one"
+            message = f"two columns are called {quoted(name)}; rename one"
             if not name:
                 message = "the column has no name; give it one, or remove it"
-                message += "" if start else ", in pandas by index=False"
+                message += "" if start else " (pandas: index=False)"
             raise error(message, first.line, first.text, start)
     return names, rows
 

@@ -89,7 +89,7 @@ class Column:
             return cells.astype(np.float64)[:, None]
         names = cells.astype(str)
         if unknown := {*names.tolist()} - {*self.categories}:
-            message = f"predict(): {quoted(min(unknown))} is no {self.name} of the training"
+            message = f"predict(): {quoted(min(unknown))} is not a {self.name} in the training data"
             raise ValueError(message + did_you_mean(min(unknown), self.categories))
         return np.equal(names[:, None], np.array(self.categories))
 
@@ -137,12 +137,13 @@ class Preprocessing:
         """
         missing = [column.name for column in self.columns if column.name not in table.positions]
         if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            message = f"has no column {', '.join(map(quoted, missing[:3]))}{more}"
+            names = ", ".join(map(quoted, missing[:3]))
+            names += f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            message = f"has no column {names}"
             message += f", which {trained} was trained on" if trained else ""
             message += did_you_mean(missing[0], table.header)
             if mostly_numbers(table.header):
-                message = f"{NO_HEADER}, such as {', '.join(map(quoted, missing[:3]))}{more}"
+                message = f"the first line {NO_HEADER}, such as {names}"
             raise refusal("", message, Place(source=table.source))
         found, end, noted = np.empty((table.count, len(self.features))), 0, Noted()
         for column in self.columns:
@@ -220,13 +221,13 @@ class Preprocessing:
         if not sound or not scale.all() or not unit:
             raise ValueError("mean, scale and fill must be finite numbers, and scale not 0")
         if {len(scale), len(fill)} != {count} or min(shape, default=1) < 1:
-            raise ValueError("mean, scale and fill must be of as many features, and shape of sizes")
+            raise ValueError("mean, scale and fill must be as long, and shape must be sizes")
         if count and math.prod(shape) != count:
-            raise ValueError(f"a shape of {list(shape)} has no place for {count} features")
+            raise ValueError(f"a shape of {list(shape)} does not fit {count} features")
         if columns and sum(len(column.features) for column in columns) != count:
             raise ValueError(f"the columns do not make {count} features")
         if len(record["features"]) not in (0, count):
-            raise ValueError(f"names {len(record['features'])} features of {count}")
+            raise ValueError(f"has {len(record['features'])} feature names for {count} features")
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")
         if classes is not None and (len(set(classes)) < len(classes) or not classes):
@@ -330,7 +331,7 @@ class SampleReader:
         """Return samples with their shape in the preprocessing; the array itself stays flat."""
         shape, flat = self._data.shape or x.shape[1:], x.reshape(len(x), -1)
         if math.prod(shape) != flat.shape[1]:
-            message = f"{list(shape)} has no place for {flat.shape[1]} numbers"
+            message = f"{list(shape)} does not fit the {flat.shape[1]} numbers of a sample"
             raise refusal("data.shape", message)
         return flat, y, replace(preprocessing, shape=tuple(int(size) for size in shape))
 
@@ -346,7 +347,7 @@ class SampleReader:
         if like is not None:
             names = tuple(column.name for column in like.columns)
         if not names:
-            raise refusal(where, "has no column beside the target")
+            raise refusal(where, "has no column other than the target")
         wanted = {"data.target": target}
         for option in ("features", "exclude", "categorical"):
             columns = getattr(data, option) or ()
@@ -383,11 +384,11 @@ class SampleReader:
             if self._targets == "regression":
                 if few := category_names(table, target):
                     message = f"column {quoted(target)} holds names, such as {quoted(few[0])}"
-                    message += "; experiment: classification predicts one of several"
+                    message += "; experiment: classification predicts names"
                     raise refusal("data.target", message)
                 y = table.numbers(target, advice=DROP)
             else:
-                classes, expected = preprocessing.classes or (), "is no class of the main table"
+                classes, expected = preprocessing.classes or (), "is not a class in the main table"
                 if like is None:
                     classes = self._classes(sorted_values(table.texts(target)))
                     expected = "is neither 0 nor 1; CrossEntropyLoss takes more than two classes"
@@ -440,7 +441,7 @@ class SampleReader:
             if len(values) == 2:
                 first, second = map(quoted, values)
                 message = f"{column} holds {first} and {second}; write data.positive: {second}"
-                raise refusal("data.target", f"{message} if that is to be class 1")
+                raise refusal("data.target", f"{message} to make that class 1")
         elif positive not in values:
             message = f"{column} has no such value{did_you_mean(positive, values[:9])}"
             raise refusal("data.positive", message)
@@ -461,8 +462,8 @@ class SampleReader:
         """
         (x, y), (x_path, y_path) = [self._load(*of) for of in both], [path for *_, path in both]
         if x.ndim < 2 or (not x[:1].size and len(x)):
-            message = f"has the shape {x.shape}; it needs samples, and for each at least one"
-            raise refusal(x_path, f"{message} feature")
+            message = f"has the shape {x.shape}; expected samples with at least one feature each"
+            raise refusal(x_path, message)
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if y.shape != x.shape[:1]:
             raise refusal(y_path, f"has the shape {y.shape}, but there are {len(x)} samples")
@@ -480,7 +481,7 @@ class SampleReader:
             names = [str(value) for value in values]
             classes = names if like is None or like.classes is None else list(like.classes)
             for name in [name for name in names if name not in classes]:
-                raise refusal(y_path, f"has the class {quoted(name)}, unknown to the main file")
+                raise refusal(y_path, f"has the class {quoted(name)}, which the main file lacks")
             code = np.array([classes.index(name) for name in names], dtype=np.float64)
             targets = code[places]
         features = [f"x{index}" for index in range(math.prod(x.shape[1:]))]
@@ -498,9 +499,9 @@ class SampleReader:
             with opened_arrays(path) as found:
                 single = isinstance(found, np.ndarray)
                 if single != (name is None):
-                    message = "one array; give it as data.npy"
-                    message = message if single else "several arrays; give it as data.npz"
-                    raise refusal(where, f"{quoted(shown)} holds {message}")
+                    message = "one array; use data.npy"
+                    message = message if single else "several arrays; use data.npz"
+                    raise refusal(where, f"{quoted(shown)} contains {message}")
                 if not single and name not in found:
                     message = f"{shown} has no array {quoted(name)}"
                     raise refusal(named, message + did_you_mean(str(name), list(found)))
@@ -511,7 +512,7 @@ class SampleReader:
         except Exception as error:  # a damaged file can cause many kinds
             objects = any(words in str(error) for words in ("Object arrays", "Python objects"))
             reason = "it holds objects, which could run code" if objects else ""
-            reason = getattr(error, "strerror", None) or reason or "no sound file of NumPy"
+            reason = getattr(error, "strerror", None) or reason or "not a valid NumPy file"
         raise unreadable(where, path, reason)
 
 
@@ -626,8 +627,8 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         y if data.stratify else np.zeros(len(y)), order, split
     ).items():
         if not len(indices) and (name == "train" or shares[name] > 0):
-            message = f"leaves this part without any of the {len(y)} samples; make it 0,"
-            raise refusal(f"data.split.{name}", f"{message} or give more of them")
+            message = f"leaves none of the {len(y)} samples in this part; raise it, or make it 0"
+            raise refusal(f"data.split.{name}", message)
         pieces[name] = x[indices], y[indices].astype(np.float64)
         if path := files.get(name):
             own_x, own_y, _ = reader.read_file(path, f"data.parts.{name}", preprocessing)
@@ -655,7 +656,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         finite = np.append(finite, False)
     if not finite.all():
         name = [*preprocessing.features, preprocessing.target][int(np.argmin(finite))]
-        message = f"values of {quoted(name)} are too large for the 32 bits of the model"
+        message = f"values of {quoted(name)} are too large for the model's 32-bit numbers"
         raise refusal("data", message)
     return Dataset(samples, preprocessing)
 
@@ -706,8 +707,8 @@ def load_text(data: TextData) -> Dataset:
     pieces, parts = np.split(codes, split_ends(data.split, len(codes))[:-1]), {}
     for name, piece in zip(PARTS, pieces, strict=True):
         if getattr(data.split, name) and len(piece) <= data.context:
-            message = f"leaves {len(piece)} characters, not even one sample of {data.context} and"
-            raise refusal(f"data.split.{name}", f"{message} the one after it")
+            message = f"leaves {len(piece)} characters; a sample needs {data.context} + 1"
+            raise refusal(f"data.split.{name}", message)
         if data.context * (len(piece) // (data.stride or data.context) + 1) > MOST_PLACES:
             message = f"makes samples of more than {MOST_PLACES:,} characters"
             raise refusal("data.stride", message)

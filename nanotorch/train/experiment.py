@@ -236,7 +236,7 @@ class Recorder:
         if self._position is not None:
             size = self._position["metrics"]
             if not 0 <= size <= (self._path.stat().st_size if self._path.exists() else 0):
-                raise CheckpointError(self._path, "has lost lines that its checkpoint knows of")
+                raise CheckpointError(self._path, "lacks lines that it had at the checkpoint")
         self.events = TensorBoardEvents(directory, step) if tensorboard else None
 
     def begin(self) -> None:
@@ -467,7 +467,7 @@ def find_rate(experiment: Experiment, steps: int = STEPS) -> str:
 
     rates, losses = swept(LOWEST, (HIGHEST / LOWEST) ** (1 / max(steps - 1, 1)))
     if not losses:
-        return "the loss is not finite from the beginning"
+        return "the loss is not finite at the first step"
     # A loss that falls at a momentary rate may diverge if this rate is kept: so rates are tried.
     highest, found = rates[int(np.argmin(losses))], dict[float, float]()
     for rate in (highest / FACTOR**k for k in range(TRIALS)):
@@ -493,14 +493,12 @@ def propose_rate(found: Mapping[float, float], first: float, steps: int) -> str:
     """
     best, least = min(found.items(), key=lambda item: item[1])
     rows = [["learning rate", f"loss after {steps} steps"]]
-    rows += [[f"{r:.1e}", f"{x:.5g}" if x < math.inf else "runs away"] for r, x in found.items()]
+    rows += [[f"{r:.1e}", f"{x:.5g}" if x < math.inf else "diverges"] for r, x in found.items()]
     if not least < first:
-        return (
-            f"{align_rows(rows)}\nthe loss falls at none of these rates, of which none is proposed"
-        )
+        return f"{align_rows(rows)}\nthe loss falls at none of these rates, so none is proposed"
     most = min(NEAR * (first - least), abs(least))
     near = [rate for rate, loss in found.items() if loss - least <= most]
-    said = "no other rate tried comes near: look closer around it"
+    said = "no other rate comes close, so try rates around it"
     if len(near) > 1:
         said = f"rates from {min(near):.1e} to {max(near):.1e} do nearly as well"
     return (
@@ -570,7 +568,7 @@ class StopWhenDiverged(Callback):
                       if not np.isfinite(tensor.detach().numpy()).all()]  # fmt: skip
             if spoilt:
                 what = f"{type(optimizer).__name__}'s update made {', '.join(spoilt)}"
-                return f"step {number}: {what} infinite or nan, of finite gradients"
+                return f"step {number}: {what} infinite or nan, from finite gradients"
         return ""
 
     def _remember(self, step: int, position: int | None) -> None:

@@ -247,18 +247,18 @@ def loaders(
     dataset = dataset_of(data, "data")
     if isinstance(validation, int | float):
         if isinstance(data, DataLoader | IterableDataset):
-            message = f"a fraction cannot be taken of a {type(data).__name__}; give samples"
+            message = f"cannot be a fraction of a {type(data).__name__}; give the samples"
             raise refusal("validation", message)
         kept = round(len(dataset) * validation)
         if not 0 < kept < len(dataset):
-            message = f"{validation:g} of {len(dataset)} samples leaves one part without any"
+            message = f"{validation:g} of {len(dataset)} samples leaves one part empty"
             raise refusal("validation", message)
         order = torch.randperm(len(dataset), generator=split).tolist()
         dataset, validation = (Subset(dataset, sorted(k)) for k in (order[kept:], order[:kept]))
     if isinstance(dataset, DataLoader):
         for name in OF_LOADER:
             if getattr(train, name) != getattr(type(train), name):
-                raise refusal(name, "leave it out: the DataLoader decides it")
+                raise refusal(name, "leave it out: the DataLoader determines it")
         loader, size = dataset, dataset.batch_size or 1
     else:
         size = min(train.batch_size or len(dataset), len(dataset))
@@ -285,7 +285,7 @@ def dataset_of(samples: Any, argument: str) -> Any:
         for name, tensor in zip([*["x"] * (len(tensors) - 1), "y"], tensors, strict=True):
             if bad := (~tensor.isfinite()).nonzero()[:1].tolist():
                 found = tensor[tuple(bad[0])].item()
-                raise refusal(argument, f"{name} is {found} at {bad[0]}; leave it out, or fill it")
+                raise refusal(argument, f"{name} is {found} at {bad[0]}; remove or replace it")
         lengths = [len(tensor) if tensor.dim() else 0 for tensor in tensors]
         if len(tensors) < 2 or len(set(lengths)) > 1:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
@@ -297,7 +297,7 @@ def dataset_of(samples: Any, argument: str) -> Any:
     try:
         count = len(samples)
     except TypeError:
-        said = "does not know its length; give it a method __len__"
+        said = "has no length; give it a method __len__"
         raise refusal(argument, f"the {type(samples).__name__} {said}") from None
     if not count:
         raise refusal(argument, "has no samples")
@@ -395,7 +395,7 @@ class Fit(Training):
         scheduler = objects["scheduler"]
         given = scheduler if isinstance(scheduler, LRScheduler) else None
         if given is not None and given.optimizer is not self.optimizer:
-            raise refusal("scheduler", "is of another optimizer")
+            raise refusal("scheduler", "belongs to another optimizer")
         self._prepare(size, whole, len(self._example) + 1, given)
 
     def _optimizer(self, optimizer: Any) -> optim.Optimizer:
@@ -406,7 +406,7 @@ class Fit(Training):
             return build_optimizer(self.config.optimizer, self.model)
         moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
         if moved.isdisjoint(map(id, learned)):
-            raise refusal("optimizer", "moves none of the model's parameters")
+            raise refusal("optimizer", "has none of the model's parameters")
         return optimizer
 
     def _tried(self, targets: torch.Tensor) -> str:
@@ -414,22 +414,22 @@ class Fit(Training):
         data: list[torch.Tensor] = [*self._example, targets]
         for argument, tensors in (("data", data), ("model", self.model.parameters())):
             if any(t.dtype == torch.bfloat16 for t in tensors):
-                said = "is in bfloat16, in which the trainer does not count; convert it by float()"
+                said = "is in bfloat16, which the trainer does not support; convert it with float()"
                 raise refusal(argument, said)
         shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
         if not all(x.is_floating_point() for x in self._example):
-            shapes += ", whole numbers (.astype(float) makes others)"
-        message = f"does not take what comes in, of shape {shapes}: "
+            shapes += ", which are integers (.astype(float) converts them)"
+        message = f"does not accept inputs of shape {shapes}: "
         outputs = dry_run(self.model, lambda x: self.model(*x), self._example, "model", message)
         if not isinstance(outputs, torch.Tensor):
-            raise refusal("model", f"gives a {type(outputs).__name__}; fit takes one tensor")
+            raise refusal("model", f"returns a {type(outputs).__name__}; fit needs one tensor")
         told = f"of outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
         with catch_warnings(record=True) as warned:
             simplefilter("always")
             loss = try_loss(self.loss, outputs, targets, f"{told}: ")
         if any("Using a target size" in str(warning.message) for warning in warned):
-            said = "every output would be compared with every target; give both one shape"
-            raise refusal("loss", f"{told}: {said}, by y[:, None] for one")
+            said = "every output would be compared with every target; give both the same shape"
+            raise refusal("loss", f"{told}: {said}, for example by y[:, None]")
         if not isinstance(loss, torch.Tensor) or loss.dim():
             shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else loss
             raise refusal("loss", f"{told}: expected a tensor of one number, got {shape}")
@@ -508,7 +508,7 @@ def resume_fit(
     for name in FIXED if now["train.epochs"] == "null" else [*FIXED, *LENGTHS]:
         if before.get(name) != now[name]:
             message = f"its {name} was {before.get(name)}, and is {now[name]} now"
-            raise CheckpointError(directory, f"{message}; begin a new run, or leave it as it was")
+            raise CheckpointError(directory, f"{message}; start a new run, or leave it as it was")
     changed = any(before.get(name) != now[name] for name in now if not name.startswith("log."))
     if is_complete(directory, values, chosen) and not changed:
         if verbose:

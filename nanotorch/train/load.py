@@ -78,11 +78,11 @@ MOST_VALUES = 100_000
 """The most values in a file; values that aliases repeat count each time."""
 
 SYNTAX = (
-    ("node content", "the value is missing or not complete", False),
+    ("node content", "the value is missing or incomplete", False),
     (r"found character '\\t'", "a tab cannot indent a line; use spaces", False),
-    ("mapping values", "no key can stand here: the line is indented unlike the one above it, or "
-     "a text with ': ' in it needs quotes", False),
-    ("expected <block end>", "the line is indented unlike those above it", False),
+    ("mapping values", "unexpected key: the indentation differs from the line above, or a "
+     "text that contains ': ' needs quotes", False),
+    ("expected <block end>", "the indentation differs from the lines above", False),
     ("expected ':'", "expected 'key: value', with a space after the colon", True),
     ("expected ',' or '}'", "a ',' or the closing '}' is missing after this '{'", True),
     ("expected ',' or ']'", "a ',' or the closing ']' is missing after this '['", True),
@@ -136,7 +136,7 @@ def parse_yaml(text: str, start: Place, noted: Noted | None = None) -> Tree:
         tree, _ = planter.plant(next(events), [])
         next(events)  # the document ends
         if not isinstance(event := next(events), yaml.StreamEndEvent):
-            message = "a second document begins; a configuration is one"
+            message = "a second document begins; a configuration is a single one"
             raise refusal("", message, at(event.start_mark))
     except yaml.MarkedYAMLError as error:
         what = ", ".join(part for part in (error.problem, error.context) if part)
@@ -176,9 +176,7 @@ class Planter:
         if isinstance(event, yaml.AliasEvent):
             if shared := self._known.get(name):
                 return shared
-            lacks = (
-                "stands inside its own anchor" if name in self._known else "has no anchor before it"
-            )
+            lacks = "is inside its own anchor" if name in self._known else "has no anchor before it"
             raise refusal("", f"the alias *{name} {lacks}", place)
         if event.tag is not None:
             raise refusal("", f"the tag {quoted(event.tag)} is not allowed; remove it", place)
@@ -187,12 +185,12 @@ class Planter:
             self._known[name] = scalar = Scalar(value, place), 1
             return scalar
         if len(steps) == DEEPEST:
-            raise refusal("", f"nested more than {DEEPEST} deep", place)
+            raise refusal("", f"nested more than {DEEPEST} levels deep", place)
         self._known[name] = None
         is_list = isinstance(event, yaml.SequenceStartEvent)
         tree, size = self._list(place, steps) if is_list else self._mapping(place, steps)
         if size > MOST_VALUES:
-            message = f"with what aliases repeat, more than {MOST_VALUES:,} values"
+            message = f"more than {MOST_VALUES:,} values, including those that aliases repeat"
             raise ConfigError([*self.problems, Problem("", message, place)])
         self._known[name] = self._known[name] or (tree, size)  # a value inside may reuse the name
         return tree, size
@@ -233,7 +231,7 @@ class Planter:
                 entries[key] = Entry(key_place, Scalar(plain_scalar(text), key_place))
             elif key in entries:
                 line = entries[key].key_place.line
-                message = "duplicate key" + (f"; it stands on line {line} already" if line else "")
+                message = "duplicate key" + (f"; the first is on line {line}" if line else "")
                 self.problems.append(Problem(path, message, key_place))
             else:
                 entries[key] = Entry(key_place, value)
@@ -501,12 +499,12 @@ def load_config(
         and config.train.batch_size
         and reader.places["optimizer.name"].rank == COMMANDED
     ):
-        best = "does best with all samples at once: train.batch_size=null"
+        best = "works best with all samples at once: train.batch_size=null"
         reader.notes.append(f"optimizer: {config.optimizer.name} {best}")
     return LoadedConfig(config, reader.places, tuple(reader.notes))
 
 
-CAUSED = "the file alone is right; this causes the mistakes above"
+CAUSED = "the file alone is valid; this causes the mistakes above"
 BARE_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
 
 
@@ -567,7 +565,7 @@ def dump_config(loaded: LoadedConfig) -> str:
     lines = ["# What this run used, and where each value came from. It can be run again."]
     fitted = loaded.config.experiment == FIT
     if fitted:
-        lines = ["# What `fit` was told; the model and the samples are a program's."]
+        lines = ["# The arguments of `fit`; a program has the model and the samples."]
     places = {path: str(place) for path, place in loaded.origins.items()}
     whole = loaded.origins.get("experiment", Place(source="")).source
     if (file := Path(whole)).is_absolute():  # a shipped configuration, for example
@@ -637,7 +635,7 @@ EVERYTHING = "all"
 INDENT = 12
 """The column at which the names of the index begin."""
 NO_CALLBACKS = """\
-none but what a program registers; what is built in has sections of its own: train, scheduler,
+only those that a program registers; built-in ones have their own sections: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
 
 parsed = functools.cache(lambda source: ast.parse(source))
@@ -679,13 +677,13 @@ def describe_entry(
     for name, key in keys.items():
         words = describe_hint(key.hint)
         if name in followed:
-            words += "; follows from what comes in"
+            words += "; inferred from the input"
         else:
             nullable = type(None) in members_of(key.hint) and key.default is not None
             words += " or null" * nullable
             if key.default is not REQUIRED:
                 own = isinstance(key.default, Section)
-                words += f"; default {'its own' if own else flow(key.default)}"
+                words += f"; default {'those of its keys' if own else flow(key.default)}"
         told = words if sentences is None else f"{sentences.get(name, '')} ({words})"
         yield from wrap_text(f"  {name}: {told}", "    ")
 
@@ -754,7 +752,7 @@ def catalogue(word: str) -> str | None:
 
 def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
     """Return the names of each kind, and the commands that show more."""
-    lines = ["What a configuration may say, by kind:", ""]
+    lines = ["What a configuration can contain, by kind:", ""]
     for kind, names in every.items():
         last = dict.fromkeys(name.rpartition(".")[2] for name in names)
         shown = ", ".join(last) or "those that your program registers"
@@ -768,9 +766,9 @@ def unknown_word_text(word: str) -> str:
     every = catalogue_kinds()
     known = [*every, *(name for names in every.values() for name in names)]
     meant = did_you_mean(word, known)
-    if "known here" in meant:
-        meant = f"; there are {', '.join(every)}, and every name in these"
-    return f"--list {quoted(word)}: is not known{meant}"
+    if "known: " in meant:
+        meant = f"; the kinds are {', '.join(every)}, and --list KIND lists the names of one"
+    return f"--list {quoted(word)}: not known{meant}"
 
 
 # The JSON schema of configuration files, for editors that complete and check during typing.

@@ -265,7 +265,7 @@ def coefficients_table(of: str, names: Sequence[str], columns: Mapping[str, list
     *rows, intercept = zip([*names, "intercept"], *columns_of_text, strict=True)
     more = len(rows) - len(shown := rows[:MOST_COEFFICIENTS])
     table = align_rows([[of, *columns], *shown, intercept])
-    return table + (f"\nand {more} features more" if more else "")
+    return table + (f"\nand {more} more features" if more else "")
 
 
 def least_squares_text(best: float, reached: float) -> str:

@@ -90,7 +90,7 @@ class Minimization(Experiment):
         points = [[float(value) for value in point] for point in function.points]
         start, said = shown_point(points[0]), ""
         if len(points) > 1:
-            start, said = f"{len(points)} points", "; each line is the point of the least value"
+            start, said = f"{len(points)} points", "; each line shows the one with the least value"
         return (
             f"minimization of {function.formula} from {start}\n"
             f"{self.config.optimizer.name}, {self.steps} iterations{said}"
@@ -248,7 +248,7 @@ class StopWhenGoodEnough(Callback):
         if grad is not None:
             slopes = np.linalg.norm(grad.numpy(), axis=0)
         found = {
-            "the gradient is shorter than": (slopes, self._stop.gradient_norm),
+            "the norm of the gradient is below": (slopes, self._stop.gradient_norm),
             "the value is below": (values, self._stop.value),
             "steps are shorter than": (moved, self._stop.step),
         }

@@ -80,7 +80,7 @@ class Trained:
         rows, target = preprocessing.rows(table, str(self.directory)), preprocessing.target
         if not (target in table.header and preprocessing.header):
             return rows, None
-        unfit = "is no class of the training"
+        unfit = "is not a class in the training data"
         targets = table.numbers(target, missing=True, known=preprocessing.classes, unfit=unfit)
         return rows, None if np.isnan(targets).all() else targets
 
@@ -96,7 +96,7 @@ class Trained:
         except OSError:
             raise
         except Exception as error:
-            raise refusal("", f"holds no numbers: {error}", place) from None
+            raise refusal("", f"cannot be read as numbers: {error}", place) from None
         features = int(np.prod(self.dataset.preprocessing.shape))
         if x.shape[1] != features:
             message = f"has {x.shape[1]} numbers for each sample; the model takes {features}"
@@ -154,7 +154,7 @@ def load_trained(target: str | Path) -> Trained:
         raise cannot_read(path, error) from None
     except (RuntimeError, ValueError, KeyError, EOFError) as error:
         text_of = str(error).removeprefix(f"{path}").lstrip(": ")
-        raise CheckpointError(path, f"is not what this run's model needs: {text_of}") from None
+        raise CheckpointError(path, f"does not fit this run's model: {text_of}") from None
     return Trained(config, model.eval(), kind, dataset, directory, status)
 
 
@@ -212,7 +212,7 @@ def predict(options: argparse.Namespace) -> int:
         said = ", ".join(f"{name} {number(value)}" for name, value in found.items())
         undefined = [name for name, value in found.items() if np.isnan(value)]
         if undefined and len(np.unique(targets[told])) == 1:
-            said += f"; {', '.join(undefined)} takes targets that differ, and these are all alike"
+            said += f"; {', '.join(undefined)} needs targets that differ, and these are all equal"
         noun = "row" if told.sum() == 1 else "rows"
         only = "" if told.all() else f"the {told.sum()} {noun} with a target: "
         print(wrap_to_screen(f"{only}{said}"), file=sys.stderr)

@@ -118,8 +118,8 @@ def watch_next(over: threading.Event) -> None:
         return
     comm.Isend(bytearray([LOST]), after, SIGN)
     if silent < LOST:
-        silence = f"nothing heard of rank {before} for {SILENCE * BEAT:g} s"
-        why = "its host, or the network between, has failed"
+        silence = f"no sign of life from rank {before} for {SILENCE * BEAT:g} s"
+        why = "its host or the network has failed"
         print(f"rank {rank()} of {size()} ends all processes: {silence}; {why}", file=sys.stderr)
     from nanotorch.distributed.group import end_all
 
@@ -158,7 +158,7 @@ class Present:
             RuntimeError: if a replayed step has another mask.
         """
         if self.mask not in (None, mask):
-            message = "another parameter has a gradient now than when the step was compiled"
+            message = "other parameters have gradients than when the step was compiled"
             raise RuntimeError(f"{message}; set train.compile: false")
         self.mask = mask
 

@@ -160,11 +160,11 @@ def now() -> str:
 
 LARGEST_RISE = 1e6
 """A run has failed if its loss exceeds the first loss by this factor."""
-DIAGNOSIS = "the loss,"
+DIAGNOSIS = "the loss "
 """The first words of the message about a run that has diverged."""
 WEIGHTS = "weights.safetensors"
 PROGRAM = "python -m nanotorch.train"
-MORE = "give it a greater train.epochs, or train.steps"
+MORE = "raise train.epochs or train.steps"
 """The advice for continuing a finished run."""
 
 
@@ -338,8 +338,8 @@ def start_run(
             reason = getattr(error, "strerror", None) or str(error)
             for path in (root / name).parents:
                 if (path.exists() or path.is_symlink()) and not path.is_dir():
-                    reason = f"'{name_text(str(path))}' is no directory"
-            message = f"cannot make a run directory in '{name_text(str(root / name))}': {reason}"
+                    reason = f"'{name_text(str(path))}' is not a directory"
+            message = f"cannot create a run directory in '{name_text(str(root / name))}': {reason}"
             with loaded.origins.told():
                 raise refusal("log.dir", message) from None
         try:
@@ -407,7 +407,7 @@ class Run:
             self._say_how_to_resume()
             return self._result(INTERRUPTED, {}, self._code_of_signal())
         except OSError:
-            self._say_how_to_resume(", when there is nothing in the way")
+            self._say_how_to_resume(" once this is fixed")
             raise
 
     def _run(self) -> RunResult:
@@ -500,10 +500,10 @@ class Run:
         if diverged:
             last = last if math.isfinite(loop.loss) else loop.loss
             rate = experiment.optimizer.param_groups[0]["lr"]
-            said = f"{DIAGNOSIS} at first {first:.4g}, became {last:.4g}"
+            said = f"{DIAGNOSIS}went from {first:.4g} to {last:.4g}"
             said += f"; try an optimizer.lr below {rate:.4g}"
             if not math.isfinite(first):
-                said = f"{DIAGNOSIS} {first} before the first step, is so whatever the optimizer.lr"
+                said = f"{DIAGNOSIS}is {first} before the first step, whatever the optimizer.lr"
             self._say(wrap_to_screen(f"\n{said}"))
             if cause:
                 self._say(f"the first number that was not finite:\n{cause}")
@@ -620,10 +620,10 @@ def resume(
         problems = []
         for key in [key for key in {**old, **new} if old.get(key) != new.get(key)]:
             if key.startswith(FIXED):
-                message = "cannot change in a resumed run; begin a new one"
+                message = "cannot change in a resumed run; start a new one"
                 problems.append(Problem(key, message, place))
             elif key in LENGTHS and new.get("train.epochs", "null") != "null":
-                message = "changes how many steps an epoch has; write train.steps=N as well"
+                message = "changes how many steps an epoch has; give train.steps=N as well"
                 problems.append(Problem(key, message, place))
         raise_all(problems)
     for note in loaded.notes if verbose else ():
@@ -631,7 +631,7 @@ def resume(
     experiment = build_experiment(loaded)
     for name, checksum in checksums(experiment).items():
         if values["data"].get(name) != checksum:
-            raise CheckpointError(Path(name), "is not what it was when the run began")
+            raise CheckpointError(Path(name), "has changed since the run began")
     run = Run(loaded, experiment, directory, Record(directory, values), program, verbose)
     return continue_run(run, chosen, bool(overrides), command)
 
@@ -650,27 +650,27 @@ def continue_run(
     directory, experiment, values = run.directory, run.experiment, run.record.values
     steps, status = values.get("steps", 0), values["status"]
     if status == DIVERGED and not changed:
-        message = f"diverged after {steps} steps, and would again; change optimizer.lr, for one"
+        message = f"diverged after {steps} steps, and would again; change optimizer.lr, for example"
         raise CheckpointError(directory, message)
     with ranks.watch_ranks(), ExitStack() as stack:
         if not ranks.rank():
             stack.enter_context(run_directory.locked(directory))
         state, problems = run_directory.newest_state(directory, values["id"], chosen)
         for problem in problems if not ranks.rank() else ():
-            print(f"warning: {problem}; going on from the one before", file=sys.stderr)
+            print(f"warning: {problem}; continuing from the one before", file=sys.stderr)
         if state is None and steps and status not in (DIVERGED, RUNNING):
-            message = f"has taken {steps} steps, but its checkpoints are gone; begin a new run"
+            message = f"has taken {steps} steps, but its checkpoints are gone; start a new run"
             raise CheckpointError(directory, message)
         state = state or FROM_THE_BEGINNING
         if "task" in state:
             load_state(experiment, state["task"], state["loop"], chosen or directory)
         if (taken := state["loop"]["step"]) > experiment.steps:
-            message = f"has taken {taken} steps, more than the {experiment.steps} it is to take now"
+            message = f"has taken {taken} steps, but is now to take only {experiment.steps}"
             raise CheckpointError(directory, f"{message}; {MORE}")
         before = values.get("processes", 1)
         if run.verbose and before != ranks.size():
-            message = "sums are rounded in another order, and the shares are other ones"
-            print(f"in {ranks.size()} processes, which were {before}: {message}")
+            message = "sums are rounded in another order, so the last digits change"
+            print(f"in {ranks.size()} processes, before in {before}: {message}")
         ranks.max_over_ranks(0)  # wait: rank 0 may write only after all have read
         if ranks.rank():
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
@@ -685,7 +685,7 @@ def continue_run(
         run.record = Record(run.directory, values, state["seconds"])
         if run.verbose:
             begins = f"resuming after step {taken} of {experiment.steps}"
-            print(begins if taken else "it has no checkpoint: beginning anew", flush=True)
+            print(begins if taken else "no checkpoint yet: starting from the beginning", flush=True)
         with run.record, np.errstate(all="ignore"):
             return run.run()
 
@@ -709,7 +709,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
     """Return the configuration in a run's directory, with overrides."""
     path, settings = directory / "config.yaml", settings_of(directory / "config.yaml")
     if settings.get("experiment") == FIT:
-        raise CheckpointError(directory, "is a program's run: call `fit` again, with resume=True")
+        raise CheckpointError(directory, "is a run of `fit`: call it again with resume=True")
     if settings.get("experiment") == "regression" and NEWER not in settings:
         overrides = (f"{NEWER}=false", *overrides)
     try:
@@ -722,7 +722,7 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
         missing = [name for name in imports if name not in imported]
         if not missing:
             raise
-        message = f"the run was made with {' '.join(as_options(missing))}; give this again"
+        message = f"the run was made with {' '.join(as_options(missing))}; add this again"
         record = Problem("", message, Place(source=str(directory / RECORD)))
         raise ConfigError([*error.problems, record]) from None
 
@@ -785,8 +785,8 @@ def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], sour
             for index, entry in tried["state"]["state"].items():
                 for name in entry:
                     if kept["state"]["state"].get(index, {}).get(name) is None:
-                        raise ValueError(f"the optimizer has lost the {name} of parameter {index}")
+                        raise ValueError(f"it lacks the optimizer's {name} of parameter {index}")
         experiment.load_training_state(state)
     except REFUSALS as error:
-        text = f"no {error}" if isinstance(error, KeyError) else error
+        text = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise CheckpointError(source, f"does not fit this configuration: {text}") from None

@@ -64,7 +64,7 @@ def load_checkpoint(path: Path) -> Any:
         text = str(error).removeprefix(f"{path}").lstrip(": ")
         raise CheckpointError(path, text) from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise CheckpointError(path, "holds something else than the state of a training")
+        raise CheckpointError(path, "is not the checkpoint of a training")
     if (version := content.get("version")) != VERSION:
         raise CheckpointError(path, f"has version {version}; this program reads {VERSION}")
     return content.get("state")
@@ -106,7 +106,7 @@ def locked(directory: Path) -> Iterator[bool]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CheckpointError(directory, "this run is still going on") from None
+            raise CheckpointError(directory, "this run is still in progress") from None
         except OSError:
             has_locks = False
         yield has_locks
@@ -447,9 +447,9 @@ def newest_state(
     """
     for path in run.iterdir():
         if path.name in DIRECTORIES and not path.is_dir():
-            raise CheckpointError(path, "is no directory, and in the way of one; move it away")
+            raise CheckpointError(path, "should be a directory of the run; move it away")
         if (path.name in FILES or path.match(EVENTS)) and not path.is_file():
-            raise CheckpointError(path, "is no file, and in the way of one; move it away")
+            raise CheckpointError(path, "should be a file of the run; move it away")
     if chosen is not None:
         return own_state(chosen, identity), []
     problems: list[CheckpointError] = []
@@ -486,9 +486,9 @@ def own_state(path: Path, identity: str) -> Any:
     possible = min(step, epoch, position, *lengths) >= 0 and 0 <= state["seconds"] < math.inf
     possible &= step_of(path) in (-1, step) and (epoch == 0) == (step == 0)
     if not possible or epoch - 1 + (position or 1) > step:  # each epoch has at least one step
-        raise CheckpointError(path, f"says that it is of step {step} in epoch {epoch}")
+        raise CheckpointError(path, f"cannot be of step {step} in epoch {epoch}")
     if state["run"] != identity:
-        other = f"is of another run, {quoted(state['run'])}, not {quoted(identity)}"
+        other = f"belongs to another run, {quoted(state['run'])}, not {quoted(identity)}"
         raise CheckpointError(path, other)
     return state
 
@@ -533,7 +533,7 @@ class OptimizerState:
         groups = self._optimizer.param_groups
         for group, before, now in zip(groups, state["began"], self._began, strict=True):
             if not same_structure({key: group[key] for key in before}, before):
-                raise ValueError("the optimizer's options are not of the kinds they were")
+                raise ValueError("the optimizer's options have other types than before")
             for key, value in now.items():
                 was = before.get(key)
                 if was == value:

@@ -178,8 +178,8 @@ class Log(Declared):
         # `runs/latest.txt` names the newest run.
         name = self.name
         if name is not None and (not RUN_NAME.fullmatch(name) or name == "latest.txt"):
-            allowed = "letters, digits, and characters of _-.=,+, but not 'latest.txt'"
-            yield "name", f"must be {allowed}, got {quoted(self.name)}"
+            allowed = "letters, digits and the characters _-.=,+, and not be 'latest.txt'"
+            yield "name", f"must consist of {allowed}; got {quoted(self.name)}"
 
 
 class MinimizationLog(Log):
@@ -286,7 +286,7 @@ class Generators:
             raise ValueError(f'{section.__name__} needs a field name: Literal["..."]')
         for name in names:
             if name in self.sections:
-                raise ValueError(f"a generator called {name!r} is known already")
+                raise ValueError(f"a generator called {name!r} exists already")
             self.sections[name] = section
         return section
 
@@ -373,14 +373,14 @@ class Data(Declared):
         if self.features == ():
             yield "features", "needs at least one column; leave it out for all of them"
         if self.features and self.exclude:
-            yield "exclude", "says nothing beside 'features'; remove one of the two"
+            yield "exclude", "has no effect beside 'features'; remove one of the two"
         for option in ("features", "exclude", "categorical"):
             columns = getattr(self, option) or ()
             for index, name in enumerate(columns):
                 if name == self.target:
                     yield f"{option}[{index}]", f"{quoted(name)} is the target"
                 elif name in columns[:index]:
-                    yield f"{option}[{index}]", f"{quoted(name)} is in the list already"
+                    yield f"{option}[{index}]", f"{quoted(name)} is listed twice"
                 elif self.features and name not in self.features and option == "categorical":
                     yield f"{option}[{index}]", f"{quoted(name)} is not among the features"
         weights = self.class_weights
@@ -474,7 +474,7 @@ class Function(Declared):
         if not lengths or 0 in lengths:
             yield "start", "needs at least one coordinate"
         elif len(lengths) > 1:
-            yield "start", "needs points of one length"
+            yield "start", "needs points of equal length"
         elif not mistakes:
             function = self.known.expression()
             for index, point in enumerate(self.points):
@@ -550,13 +550,13 @@ class TrainedConfig(FitConfig):
         if self.optimizer.name in SEARCHING:
             for name in ("clip_norm", "clip_value"):
                 if getattr(self.train, name) is not None:
-                    message = "searches by the gradients as they are; remove this bound"
+                    message = "needs the gradients as they are; remove this bound"
                     yield f"train.{name}", f"{self.optimizer.name} {message}"
         kinds = {"regression": ["regression"], "classification": ["binary", "classes"]}
         wanted = kinds.get(self.experiment, ["classes"])
         allowed = [name for name, facts in LOSS_FACTS.items() if facts.kind in wanted]
         if self.loss.name not in allowed:
-            yield "loss.name", f"a {self.experiment} takes {' or '.join(allowed)}"
+            yield "loss.name", f"for {self.experiment}, choose {' or '.join(allowed)}"
         if self.loss.arguments.get("reduction", "mean") != "mean":
             yield "loss.reduction", "must be 'mean': losses are compared between parts"
         last = len(self.model.layers) - 1
@@ -567,7 +567,7 @@ class TrainedConfig(FitConfig):
         if facts.last not in ("", layer.name):
             other = next(name for name, of in LOSS_FACTS.items() if facts.last in of.inside)
             message = f"{self.loss.name} needs {facts.last} as the last layer"
-            yield path, f"{message}: add it, or take {other}, which has it inside"
+            yield path, f"{message}: add it, or use {other}, which includes it"
 
 
 class SupervisedConfig(TrainedConfig):
@@ -589,13 +589,13 @@ class SupervisedConfig(TrainedConfig):
         if regression:
             for name in ("stratify", "positive", "class_weights"):
                 if getattr(self.data, name):
-                    yield f"data.{name}", "needs classes, which a regression has not"
+                    yield f"data.{name}", "is only for classification"
         elif self.data.class_weights is not None:
             taken = "pos_weight" if LOSS_FACTS[self.loss.name].kind == "binary" else "weight"
             if taken not in LOSSES.keys(self.loss.name):
-                yield "data.class_weights", f"{self.loss.name} takes none"
+                yield "data.class_weights", f"{self.loss.name} has no class weights"
             elif taken in self.loss.arguments:
-                yield "data.class_weights", f"excludes loss.{taken}; remove one of the two"
+                yield "data.class_weights", f"loss.{taken} is set as well; remove one of the two"
 
 
 class TextConfig(TrainedConfig):
@@ -629,7 +629,7 @@ class MinimizationConfig(Declared):
 
     def problems(self) -> Iterator[tuple[str, str]]:
         if "groups" in self.optimizer.arguments:
-            yield "optimizer.groups", "needs a model, whose parameters have names"
+            yield "optimizer.groups", "is only for models, whose parameters have names"
 
 
 Config = SupervisedConfig | TextConfig | MinimizationConfig

@@ -50,10 +50,10 @@ class TrainingStep:
             kind = type(optimizer).__name__
             self._reason = f"{kind} decides during a step how many losses it needs"
         elif sys.getprofile() is not None or tool is not None:
-            self._reason = "a profiler is at work, which is to see the step itself"
+            self._reason = "a profiler is active, which needs to see the step itself"
         elif calls < WORTHWHILE:
             few = f"{calls} steps of one size are too few to save time"
-            self._reason = f"{few}; from {WORTHWHILE} on it does"
+            self._reason = f"{few}; it takes {WORTHWHILE}"
         self._compiled: Any = None if self._reason else torch.compile(function)
         self.plain = function
         self.call: Callable[..., Any] = self._compiled or function
@@ -153,7 +153,7 @@ def compilation_text(record: Mapping[str, Any]) -> str:
     """Return a line for each compiled variant of the step; "" if there is none."""
     return "\n".join(
         f"compiled: {p['kernels']} of {p['traced']} kernels, {with_prefix(p['bytes'], 'B')};"
-        f" {with_prefix(p['fresh'], 'B')} more a step, uncompiled "
+        f" {with_prefix(p['fresh'], 'B')} allocated per step, not "
         f"{with_prefix(p['eager_bytes'], 'B')}"
         for p in record.get("plans", ())
     )

@@ -210,8 +210,8 @@ class Training(Experiment):
             targets: the targets of the training part.
         """
         if fitted:
-            return "only the training part is fitted: try more samples, fewer weights, weight_decay"
-        return "train longer, or with another learning rate"
+            return "only the training part fits: try more samples, fewer weights or weight_decay"
+        return "train longer or with another learning rate"
 
     def batches(self, start: int) -> Iterator[list[torch.Tensor]]:
         """Return the tensors of each step: the x and y of each batch in it."""
@@ -433,7 +433,7 @@ class Supervised(Training):
         size = min(train.batch_size or len(samples), len(samples))
         normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
         if normalized and (size == 1 or len(samples) % size == 1):
-            message = "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
+            message = "leaves a batch of one sample, which has no variance for BatchNorm1d"
             raise refusal("train.batch_size", message)
         pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
         shuffled = train.shuffle and train.overfit_batches is None
@@ -560,7 +560,7 @@ class Supervised(Training):
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         data, regression = self.config.data, self.kind.targets == "regression"
         if getattr(data, "class_weights", None) is not None:
-            return "data.class_weights favours rare classes at its cost"
+            return "data.class_weights favours rare classes over accuracy"
         if regression and not fitted and not LOSS_FACTS[self.config.loss.name].degree:
             return "register the loss with its degree, so that the target is standardized"
         if regression and not fitted and not getattr(data, "standardize_target", True):

@@ -225,7 +225,7 @@ def table(outcomes: Sequence[Outcome], settings: Sequence[str], metric: str | No
     words = [f"{each} steps" if head == "steps" else each for head, each, *_ in equal if each]
     notes = [f"all: {', '.join(words)}"] if words else []
     if len(runs) < len(outcomes):
-        notes.append("a line for the runs that differ only in the seed: mean ± half the range")
+        notes.append("runs that differ only in the seed share a line: mean ± half the range")
     notes += [f"{run.name}: {run.status}" for run in runs if ":" in run.status]
     return "\n".join([align_rows(fitting), *map(wrap_to_screen, notes)])
 
@@ -267,7 +267,7 @@ def compare(options: argparse.Namespace) -> int:
         if not inner and name and path.is_dir():
             inner = [record.parent for record in sorted(path.rglob(RECORD))]
         if not inner:
-            lacking = "has no runs in it" if path.is_dir() else "there is no such run"
+            lacking = "contains no runs" if path.is_dir() else "there is no such run"
             raise CommandError(f"{name_text(name)}: {lacking}")
         for directory in inner:
             found.setdefault(directory.resolve(), directory)
@@ -275,7 +275,7 @@ def compare(options: argparse.Namespace) -> int:
     measured = {name for outcome in outcomes for name in outcome.results}
     if options.metric is not None and options.metric not in measured:
         known = ", ".join(sorted(measured))
-        raise CommandError(f"no run has measured {options.metric!r}; there are {known}")
+        raise CommandError(f"no run has measured {options.metric!r}; known: {known}")
     tasks: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         tasks.setdefault(outcome.task, []).append(outcome)
@@ -309,7 +309,7 @@ def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> 
     losses = sorted({o.settings.get("loss.name", "") for o in outcomes if metric in o.results})
     if metric is not None and metric.endswith("/loss") and len(losses) > 1:
         lines.append(
-            wrap_to_screen(f"{metric} is not one measure here, but {' and '.join(losses)}")
+            wrap_to_screen(f"{metric} cannot be compared: the losses are {' and '.join(losses)}")
         )
     return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
 
@@ -373,14 +373,14 @@ def parse_axis(argument: str) -> Axis:
     if call := DRAW.fullmatch(text):
         kind, first, last = call.groups()
         if kind not in DRAWS or not first:
-            message = f"nothing is drawn by {quoted(kind)}{did_you_mean(kind, DRAWS)}"
+            message = f"{quoted(kind)} is not a distribution{did_you_mean(kind, DRAWS)}"
             raise usage_error(argument, message)
         try:
             low, high = float(first), float(last)
         except ValueError:
             raise usage_error(argument, f"{kind} needs two numbers") from None
         if not (-math.inf < low < high < math.inf):
-            raise usage_error(argument, f"{kind} needs a smaller and a greater number")
+            raise usage_error(argument, f"{kind} needs the smaller number first")
         if kind == "log" and low <= 0:
             raise usage_error(argument, "log needs positive numbers")
         return Axis(key, lambda random: DRAWS[kind](random, low, high))
@@ -419,7 +419,7 @@ def combinations(axes: Sequence[Axis], count: int | None, seed: int) -> list[lis
     if count is None:
         for axis in axes:
             if not axis.values:
-                message = "values are drawn: say how many runs by --random N"
+                message = "draws random values; add --random N for the number of runs"
                 raise usage_error(f"{axis.key}=...", message)
         if (total := math.prod(len(axis.values) for axis in axes)) > MOST_VALUES:
             raise usage_error("sweep", f"makes {total:,} runs; at most {MOST_VALUES:,}")
@@ -462,7 +462,7 @@ def sweep(options: argparse.Namespace) -> int:
     axes = [parse_axis(argument) for argument in options.settings]
     for axis in axes:
         if axis.key in OWN:
-            message = "is the sweep's own: each run has a directory in --dir"
+            message = "is set by the sweep: each run gets a directory in --dir"
             raise usage_error(f"{axis.key}=...", message)
     chosen = combinations(axes, options.random, options.seed)
     check(options.config, chosen)
@@ -470,7 +470,7 @@ def sweep(options: argparse.Namespace) -> int:
     try:
         directory = create_run_directory(Path(options.dir), f"{name}_sweep")
     except OSError as error:
-        message = f"cannot make a directory there: {error.strerror or error}"
+        message = f"cannot create a directory there: {error.strerror or error}"
         raise usage_error(f"--dir {options.dir}", message) from None
     jobs = options.jobs if pool is None else pool.num_workers
     print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)
@@ -610,7 +610,7 @@ def report_outcomes(
         if outcome.status.startswith(KILLED_BY) and outcome.directory is not None:
             print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
     if not known:
-        print(f"--metric: no run has measured it; there are {', '.join(measured)}", file=sys.stderr)
+        print(f"--metric: no run has measured it; known: {', '.join(measured)}", file=sys.stderr)
         return 2
     return 1 if failed else 0
 
