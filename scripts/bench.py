@@ -1,18 +1,18 @@
 """Time training steps of nanotorch beside NumPy by hand, PyTorch, and other libraries.
 
     python scripts/bench.py                   # everything; some minutes
-    python scripts/bench.py --only MLP        # what matches in its group or name
+    python scripts/bench.py --only MLP        # workloads whose group or name matches
     python scripts/bench.py --profile BCE     # where the time of a step goes
     python scripts/bench.py --json out.json --check
 
 The groups are steps, chains, loader, ops, import, memory. A training step is zero_grad, forward,
-loss, backward, and SGD with momentum, in float32. Of PyTorch, autograd, MyGrad, DeZero, JAX and
-tinygrad those are compared with that are installed.
+loss, backward, and SGD with momentum, in float32. It is compared with those of PyTorch,
+autograd, MyGrad, DeZero, JAX and tinygrad that are installed.
 
 All candidates of a workload take turns in one process, so that a machine whose speed drifts slows
 them alike: read the ratios, not the microseconds. Before anything is timed, the losses of all
-candidates are compared, so that nobody wins by computing something else. All have one thread
-(`--threads`), but that PyTorch is measured with its default number as well.
+candidates are compared, so that nobody wins by computing something else. All use one thread
+(`--threads`); PyTorch is also measured with its default number.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE)
     except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None
 
 
 def arguments() -> argparse.Namespace:
@@ -42,17 +42,17 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--only", metavar="PATTERN", type=pattern, help="what matches in its group or name")
-    add("--profile", metavar="PATTERN", type=pattern, help="take the matching steps apart")
-    add("--threads", type=int, default=1, help="of everybody (default: 1)")
+    add("--only", metavar="PATTERN", type=pattern, help="workloads that match in group or name")
+    add("--profile", metavar="PATTERN", type=pattern, help="profile the matching steps")
+    add("--threads", type=int, default=1, help="threads of each candidate (default: 1)")
     add("--times", action="store_true", help="also print medians and minima")
     add("--json", metavar="FILE", type=Path, help="also write the figures to FILE")
-    add("--check", action="store_true", help="compare with the targets; 1 if one is missed")
+    add("--check", action="store_true", help="exit with 1 if a target is missed")
     add("--markdown", action="store_true", help="print the table of docs/benchmarks.md instead")
-    add("--docs", metavar="MACHINE", help="put it there under this title, the ranges in README.md")
+    add("--docs", metavar="MACHINE", help="write it there under this title, and to README.md")
     options = parser.parse_args()
     if options.docs and options.only:
-        parser.error("--docs needs all figures; leave --only out")
+        parser.error("--docs needs all figures; remove --only")
     return options
 
 
@@ -100,7 +100,7 @@ def profile(wanted: re.Pattern[str]) -> None:
             if isinstance(made, Parts):
                 print(describe(workload.name, made, workload.by_hand()), end="\n\n")
             else:
-                print(f"{workload.name} is no training step.", end="\n\n")
+                print(f"{workload.name} is not a training step.", end="\n\n")
 
 
 def measure(options: argparse.Namespace) -> bool:
@@ -115,7 +115,7 @@ def measure(options: argparse.Namespace) -> bool:
     rows = measuring.run(chosen, field.candidates) + fresh.run(wanted, names, field.rivals)
     measuring.announce("")
     if not rows:
-        sys.exit("nothing of that name; --help tells the groups")
+        sys.exit("no workload matches; --help lists the groups")
     about = {"machine": machine()}
     about["versions"] = versions()
     if options.json:

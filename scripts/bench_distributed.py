@@ -91,7 +91,7 @@ def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
     _, events = watched(model, shared)
     if rank:
         return
-    print(f"a step of {batch} pictures, the quickest of {rounds}: time, work of a processor")
+    print(f"a step of {batch} images, the fastest of {rounds}: elapsed time, processor time")
     first = [min(column) for column in zip(*times["1 process"], strict=True)]
     for name, found in times.items():
         best = [min(column) for column in zip(*found, strict=True)]
@@ -102,7 +102,7 @@ def measure(batch: int, rounds: int, cap: float, reduction: str) -> None:
     print(f"bytes of messages that a process sends in a step ({reduction} reduction)")
     print(f"  {count:,} of {total:,} bytes of gradients; a ring needs {least:,.0f}, "
           f"{count / least:.3f} times")  # fmt: skip
-    print("timeline of a step, in ms from the beginning of backward")
+    print("timeline of a step, in ms from the start of backward")
     for name, begin, end in events:
         print(f"  {name:28}{begin * 1e3:8.2f} to {end * 1e3:8.2f}")
 
@@ -157,10 +157,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--processes", type=int, default=2, help="how many (default: 2)")
-    parser.add_argument("--batch", type=int, default=256, help="pictures a step (default: 256)")
+    parser.add_argument("--processes", type=int, default=2, help="number of processes (default: 2)")
+    parser.add_argument("--batch", type=int, default=256, help="images a step (default: 256)")
     parser.add_argument("--rounds", type=int, default=30, help="steps of each kind (default: 30)")
-    parser.add_argument("--bucket-mb", type=float, default=0.5, help="MiB (default: 0.5)")
+    parser.add_argument("--bucket-mb", type=float, default=0.5, help="bucket size (default: 0.5)")
     parser.add_argument("--reduction", default="ordered", choices=("ordered", "fast"))
     asked = parser.parse_args()
     if is_launched():

@@ -1,7 +1,7 @@
 """Time an epoch through the trainer beside the same steps in a bare loop.
 
     python scripts/bench_trainer.py            # a table
-    python scripts/bench_trainer.py --check    # 1 if the trainer takes more than 1.3 times as long
+    python scripts/bench_trainer.py --check    # exit 1 if the trainer takes over 1.3 times as long
 
 Both take the same steps with batches of the same loader. The trainer records losses, gradient norms
 and rates in `metrics.jsonl` and for TensorBoard, watches for signals and numbers that are not
@@ -95,7 +95,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="compare with the limit")
+    parser.add_argument("--check", action="store_true", help="exit 1 above the limit")
     options = parser.parse_args()
     worst = 0.0
     print(f"{'':34}{'bare':>10}{'trainer':>10}{'ratio':>8}")

@@ -23,12 +23,12 @@ sys.path.insert(0, str(ROOT))
 def arguments() -> argparse.Namespace:
     """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--programs", type=int, default=1000, help="how many to run")
-    parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    parser.add_argument("--length", type=int, default=18, help="statements at most")
+    parser.add_argument("--programs", type=int, default=1000, help="number of programs")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
+    parser.add_argument("--length", type=int, default=18, help="greatest number of statements")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--differences", type=int, default=20, help="stop after so many")
-    parser.add_argument("--show", action="store_true", help="print the programs as well")
+    parser.add_argument("--differences", type=int, default=20, help="stop after this many")
+    parser.add_argument("--show", action="store_true", help="also print the programs")
     return parser.parse_args()
 
 
@@ -69,9 +69,9 @@ def main() -> int:
                 reasons[reason] += 1
             if program is not None:
                 differences += 1
-                quiet = ", looking at the end only" if program.quiet else ""
+                quiet = ", compared only at its end" if program.quiet else ""
                 print(f"# seed {program.seed}{quiet}", *program.statements, sep="\n")
-                print(f"# PyTorch but nanotorch: {program.text}\n", flush=True)
+                print(f"# PyTorch, then nanotorch: {program.text}\n", flush=True)
                 if differences >= options.differences:
                     break
     for reason, count in reasons.most_common():

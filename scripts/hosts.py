@@ -176,7 +176,7 @@ def attempt(net: Network, place: Path, whole: Path, chance: random.Random) -> tu
         wrong.append("exit code 0")
     sign = "ends all processes: no sign of life from rank" if "cut" in done else "BAD TERMINATION"
     if said.count(sign) != 1 or "Traceback" in said:
-        wrong.append(f"not told once, but:\n{said}\n")
+        wrong.append(f"expected one message, got:\n{said}\n")
     for host in (1, 2, 3):
         net.plug(host, True)
     net.train(4, "--resume", str(run))
@@ -201,11 +201,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--failures", type=int, default=20, help="how many (default: 20)")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
+    parser.add_argument("--failures", type=int, default=20, help="failures (default: 20)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments (default: 0)")
     options = parser.parse_args()
     if sys.platform != "linux" or os.geteuid():
-        sys.exit("scripts/hosts.py makes network namespaces: it needs Linux, and to be root")
+        sys.exit("scripts/hosts.py makes network namespaces: it needs Linux and root")
     chance, bad = random.Random(options.seed), 0
     with tempfile.TemporaryDirectory() as scratch, network(Path(scratch)) as net:
         for count, hosts in ((2, 2), (4, 3)):
@@ -227,7 +227,7 @@ def main() -> int:
             bad += bool(wrong)
             verdict = f"WRONG: {'; '.join(wrong)}" if wrong else "resumed, equal"
             print(f"{number + 1:3} {done}: {verdict}", flush=True)
-    print(f"\n{options.failures} failures, {bad} with something wrong")
+    print(f"\n{options.failures} failures, {bad} handled wrongly")
     return 1 if bad else 0
 
 

@@ -203,7 +203,7 @@ def kill(process: subprocess.Popen[bytes], place: Path, until: int, inside: bool
         return "before there was a run"
     if not any(place.glob("runs/*/*/checkpoints/step-*")):
         return "before the first checkpoint"
-    return "inside a checkpoint's writing" if writing(place) else "between checkpoints"
+    return "while writing a checkpoint" if writing(place) else "between checkpoints"
 
 
 def children(process: int) -> list[int]:
@@ -270,7 +270,7 @@ def kill_one(
         time.sleep(0.001)
     os.kill(found[0] if child else process.pid, signal.SIGKILL)
     process.wait()
-    wrong = [f"process {pid} goes on without its parent" for pid in left(found)]
+    wrong = [f"process {pid} still runs without its parent" for pid in left(found)]
     for pid in found:
         if is_alive(pid):
             os.kill(pid, signal.SIGKILL)
@@ -314,7 +314,7 @@ def attempt_sweep(whole: Path, chance: random.Random, place: Path) -> tuple[list
     moment, wrong = kill_one(sweep(place), place, int(chance.random() * progress(whole)), child)
     tables = [path.read_text("utf-8") for path in place.glob("runs/*/*/sweep.csv")]
     if moment == "a child" and "killed by SIGKILL" not in "".join(tables):
-        wrong.append("no table tells of the killed run")
+        wrong.append("no table shows the killed run")
     for path in place.glob("runs/*_sweep/*/*/*/config.yaml"):
         finish(start(["--resume", str(path.parent)], place))
         (reference,) = whole.glob(f"runs/*/*/{path.parent.parent.name}/*")
@@ -379,8 +379,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kills", type=int, default=50, help="how often to kill (default: 50)")
-    parser.add_argument("--seed", type=int, default=0, help="of the moments (default: 0)")
+    parser.add_argument("--kills", type=int, default=50, help="number of kills (default: 50)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments (default: 0)")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     seen: Counter[str] = Counter()
@@ -391,7 +391,7 @@ def main() -> int:
             place = Path(scratch, f"whole-{number}")
             place.mkdir()
             wholes[experiment] = unbroken(experiment, place)
-            print(f"{experiment.config}: run without being disturbed", flush=True)
+            print(f"{experiment.config}: trained without a kill", flush=True)
         turns: list[tuple[str, Callable[[Path], tuple[list[str], list[str]]]]] = [
             (e.config, partial(attempt, e, wholes[e], chance)) for e in EXPERIMENTS
         ]
@@ -402,7 +402,7 @@ def main() -> int:
                 place = Path(scratch, f"whole-{name}")
                 place.mkdir()
                 finish(begin(place))
-                print(f"{name}: run without being disturbed", flush=True)
+                print(f"{name}: trained without a kill", flush=True)
                 turns.append((name, partial(again, place, chance)))
         while kills < options.kills:
             name, turn = turns[runs % len(turns)]

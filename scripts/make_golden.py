@@ -20,12 +20,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help="scripts in `scripts/golden`; all if left out")
+    parser.add_argument("names", nargs="*", help="scripts in `scripts/golden`; default: all")
     names = parser.parse_args().names
     known = {path.stem: path for path in sorted(SCRIPTS.glob("*.py"))}
     unknown = sorted(set(names) - set(known))
     if unknown:
-        sys.exit(f"no such script: {', '.join(unknown)}; there are {', '.join(known)}")
+        sys.exit(f"no such script: {', '.join(unknown)}; known: {', '.join(known)}")
     if find_spec("torch") is None:
         sys.exit(
             f"PyTorch is not installed for {sys.executable}: run this with a Python that has it"

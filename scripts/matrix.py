@@ -1,12 +1,12 @@
-"""The tests that compare numbers with other machines', as other machines would run them.
+"""Run the tests that compare numbers with other machines', as other machines would run them.
 
     python scripts/matrix.py          # one environment of each Python, others for every commit
     python scripts/matrix.py --full   # all of them
-    python scripts/matrix.py --openmpi   # only what several processes do, with Open MPI
+    python scripts/matrix.py --openmpi   # only the tests of several processes, with Open MPI
 
 An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does
 without its own for newer processors, and a number of threads. What this machine does not have
-is named and left out.
+is skipped with a message.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def installed(directory: Path) -> dict[str, Path]:
     ready = {}
     for number, (name, (python, numpy)) in enumerate(wanted.items()):
         if python is None:
-            print(f"LEFT OUT: {name}: no such Python on this machine", flush=True)
+            print(f"SKIPPED: {name}: no such Python on this machine", flush=True)
             continue
         place = directory / f"python{number}"
         pip = [str(place / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
@@ -82,7 +82,7 @@ def environments(pythons: list[str], full: bool) -> list[Environment]:
     cores = [core for core in CORES if core not in NEEDS or NEEDS[core] in flags]
     for core in CORES:
         if core not in cores:
-            print(f"LEFT OUT: {core}: this processor has no {NEEDS[core]}", flush=True)
+            print(f"SKIPPED: {core}: this processor has no {NEEDS[core]}", flush=True)
     every = [
         (python, core, (i + j) % 2 == 1, 1 + (i + j // 2) % 2)
         for i, python in enumerate(pythons)
@@ -136,7 +136,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--full", action="store_true", help="run every environment")
-    parser.add_argument("--openmpi", action="store_true", help="run several processes by Open MPI")
+    parser.add_argument("--openmpi", action="store_true", help="test processes with Open MPI")
     full = (options := parser.parse_args()).full
     with tempfile.TemporaryDirectory() as directory:
         if options.openmpi:

@@ -252,6 +252,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    text = "where to put them; docs/img if left out"
+    text = "where to put them; default: docs/img"
     parser.add_argument("directory", nargs="?", type=Path, default=ROOT / "docs" / "img", help=text)
     main(parser.parse_args().directory)

@@ -196,8 +196,8 @@ def configuration() -> str:
     done = subprocess.run(script, capture_output=True, text=True, check=True, env=environment)
     parts = [
         "# Configurations\n",
-        "What a YAML file may say, from the dataclasses that check it; `nanotorch train --list`",
-        "says the same in a terminal. `configs/README.md` describes how files are written.\n",
+        "What a YAML file contains, from the dataclasses that check it; `nanotorch train --list`",
+        "shows the same in a terminal. `configs/README.md` describes how files are written.\n",
     ]
     for line in done.stdout.splitlines():
         name, colon, text = line.strip().partition(": ")
@@ -224,7 +224,7 @@ def write(directory: Path) -> None:
     coverage = (ROOT / "nanotorch" / "COVERAGE.md").read_text("utf-8")
     (directory / "coverage.md").write_text(coverage, "utf-8")
     index.append("- [Configurations](configuration.md): every key of a YAML file")
-    index.append("- [Coverage](coverage.md): which of PyTorch's names are there\n")
+    index.append("- [Coverage](coverage.md): which of PyTorch's names it has\n")
     (directory / "index.md").write_text("\n".join(index), "utf-8")
 
 
