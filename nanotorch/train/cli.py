@@ -186,14 +186,14 @@ def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.
       PROGRAM --config two_moons optimizer.lr=1e-1,1e-2 seed=0:3
       PROGRAM --config two_moons --random 9 'optimizer.lr=log(1e-4, 1e-1)'
       PROGRAM --config two_moons --jobs 2 optimizer=SGD,Adam
-      mpiexec -n 9 python -m mpi4py.futures PROGRAM ...
+      mpiexec -n 9 python -m mpi4py.futures $(which nanotorch) sweep ...
 
     Commas separate the values; a:b stands for the whole numbers from a to b - 1.
     With --random, values can be drawn: log(a, b), uniform(a, b), integers(a, b).
-    The runs are kept in runs/<config name>_sweep/<time>/, with a
-    log of each and the table sweep.csv; `tensorboard --logdir` of this directory
-    compares them under HPARAMS. The last example does 8 runs at a time, on all
-    hosts of mpiexec that share the directory.
+    The runs are in runs/<config name>_sweep/<time>/, with a log of each and the
+    table sweep.csv; `tensorboard --logdir` of this directory compares them under
+    HPARAMS. The last example does 8 runs at a time, on all hosts of mpiexec that
+    share the directory.
 
     Exit codes: 0 all finished, 1 some failed or diverged, 2 a mistake in the
     command, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; runs under way keep

@@ -371,7 +371,8 @@ def read_with_places(
             continue
         if rows and len(cells) != len(rows[0].cells):
             before = "header" if header else "first line"
-            raise error(f"has {len(cells)} cells, but the {before} has {len(rows[0].cells)}", line)
+            count = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
+            raise error(f"has {count}, but the {before} has {len(rows[0].cells)}", line)
         if len(cells) > MOST_COLUMNS:
             message = f"has {len(cells):,} cells; a table has at most {MOST_COLUMNS:,} columns"
             raise error(message, line)

@@ -274,8 +274,8 @@ def compare(options: argparse.Namespace) -> int:
     outcomes = [read_outcome(directory, str(directory)) for directory in found.values()]
     measured = {name for outcome in outcomes for name in outcome.results}
     if options.metric is not None and options.metric not in measured:
-        known = ", ".join(sorted(measured))
-        raise CommandError(f"no run has measured {options.metric!r}; known: {known}")
+        meant = did_you_mean(options.metric, sorted(measured))
+        raise CommandError(f"no run has measured {options.metric!r}{meant}")
     tasks: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         tasks.setdefault(outcome.task, []).append(outcome)
@@ -388,7 +388,8 @@ def parse_axis(argument: str) -> Axis:
         first, end, step = (int(number or 1) for number in numbers.groups())
         found = range(first, end, step) if step else range(0)
         if not found or len(found) > MOST_VALUES:
-            raise usage_error(argument, f"has {len(found) if found else 'no'} values")
+            count = f"{len(found):,} values; at most {MOST_VALUES:,}" if found else "no values"
+            raise usage_error(argument, f"has {count}")
         values = [str(number) for number in found]
     else:
         values = [value.strip() for value in split_values(text)]
@@ -454,7 +455,7 @@ def sweep(options: argparse.Namespace) -> int:
     pool: Any = None
     if ranks.launched() > 1:
         if (futures := sys.modules.get("mpi4py.futures")) is None:
-            again = "mpiexec -n 9 python -m mpi4py.futures scripts/sweep.py ..."
+            again = "mpiexec -n 9 python -m mpi4py.futures $(which nanotorch) sweep ..."
             raise usage_error("mpiexec", f"each process would do the whole sweep; write {again}")
         pool = futures.MPIPoolExecutor(initializer=handle_signals)
     commands.import_components(options.imports)
