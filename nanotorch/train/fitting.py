@@ -110,12 +110,12 @@ def fit(
         scheduler: a scheduler of the optimizer's learning rate, which steps after each epoch,
             `OneCycleLR` and `CyclicLR` after each step; or the value in a configuration, such as
             `{"name": "StepLR", "step_size": 100, "interval": "step"}`.
-        metrics: functions of outputs and targets, by name. The metrics of a loss, such as the
-            accuracy for `CrossEntropyLoss`, are always measured.
+        metrics: functions from outputs and targets to one number, by name. The metrics of a loss,
+            such as the accuracy for `CrossEntropyLoss`, are always measured.
         callbacks: additional callbacks.
         directory: the directory in which the run gets its own; None keeps no files.
-        resume: whether to continue the newest run in `directory`, if there is one; or the run to
-            continue: its directory or one of its checkpoints.
+        resume: whether to continue the newest run in `directory`, if there is one (True or
+            `"latest"`); or the run to continue: its directory or one of its checkpoints.
         seed: determines the order of samples and the part kept for validation. Other random
             numbers are those of `torch.manual_seed`.
         verbose: whether to print the progress and the results.
