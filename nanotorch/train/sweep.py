@@ -388,8 +388,8 @@ def parse_axis(argument: str) -> Axis:
         first, end, step = (int(number or 1) for number in numbers.groups())
         found = range(first, end, step) if step else range(0)
         if not found or len(found) > MOST_VALUES:
-            count = f"{len(found):,} values; at most {MOST_VALUES:,}" if found else "no values"
-            raise usage_error(argument, f"has {count}")
+            has = f"{len(found):,} values; at most {MOST_VALUES:,}" if found else "no values"
+            raise usage_error(argument, f"has {has}")
         values = [str(number) for number in found]
     else:
         values = [value.strip() for value in split_values(text)]
