@@ -83,11 +83,11 @@ class Parser(argparse.ArgumentParser):
 
     def _no_option(self, given: str) -> str:
         """Return the message for an unknown argument, such as `--epochs=5`."""
-        from .load import home_of  # most of the trainer, which help does not need
+        from .load import homes  # most of the trainer, which help does not need
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
-        home = home_of(key)
+        home = homes(key)[0]
         takes_keys = any("key=" in str(a.metavar) for a in self._get_positional_actions())
         said = f"{option} is not an option"
         if "." in home and takes_keys:

@@ -939,8 +939,7 @@ class Reader:
         meant = set()
         for key in [key for key in entries if key not in known]:
             inner = f"{path}.{key if key.isidentifier() else quoted(key)}".lstrip(".")
-            homes = self._homes(key) or self._homes(SYNONYMS.get(key, ""))
-            others = [home for home in homes if home.split(".")[0] in self._sections]
+            others = [h for h in self._homes(key) if h.split(".")[0] in self._sections]
             like, meaning = closest(key, known), did_you_mean(key, known)
             if others and inner not in others and like is None:
                 meaning = f"; did you mean {' or '.join(map(quoted, others))}?"

@@ -32,7 +32,7 @@ from .config import (
     section_keys,
 )
 from .experiment import Graph
-from .load import LoadedConfig, dump_config, flow, home_of, parse_yaml, settings_in, settings_of
+from .load import LoadedConfig, dump_config, flow, homes, parse_yaml, settings_in, settings_of
 from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
@@ -183,10 +183,11 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     known -= {"settings", "experiment", "train"}
     unknown = list[Problem]()
     for name in [name for name in given if name not in known]:
-        section, _, key = home_of(name).partition(".")
+        places = [home.partition(".") for home in homes(name)]
+        inside = [f"{section}={{'{key}': ...}}" for section, _, key in places if section in known]
         told = did_you_mean(name, sorted(known))
-        if key and section in known and not closest(name, known):
-            told = f"; write {section}={{'{key}': ...}}"
+        if inside and not closest(name, known):
+            told = f"; write {' or '.join(inside)}"
         unknown.append(Problem(name, f"unknown argument{told}"))
     raise_all(unknown)
     for name, value in [*given.items(), ("train", train)]:
@@ -423,7 +424,7 @@ class Fit(Training):
         outputs = dry_run(self.model, lambda x: self.model(*x), self._example, "model", message)
         if not isinstance(outputs, torch.Tensor):
             raise refusal("model", f"returns a {type(outputs).__name__}; fit needs one tensor")
-        told = f"of outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
+        told = f"for outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
         with catch_warnings(record=True) as warned:
             simplefilter("always")
             loss = try_loss(self.loss, outputs, targets, f"{told}: ")

@@ -394,10 +394,10 @@ def all_homes() -> Mapping[str, Sequence[str]]:
     return {key: [*paths] for key, paths in found.items() if len(paths) <= MOST_HOMES}
 
 
-def home_of(key: str) -> str:
-    """Return the dotted path of a key; the key itself if it has none, or several."""
+def homes(key: str) -> Sequence[str]:
+    """Return the dotted paths of a key, which may be misspelt; the key itself if there are none."""
     meant = SYNONYMS.get(closest(key, SYNONYMS, SURE) or "", key)
-    return all_homes().get(meant, [key])[0]
+    return all_homes().get(key) or all_homes().get(meant, [key])
 
 
 def keys_of(hint: Any) -> Iterator[str]:
@@ -467,7 +467,7 @@ def load_config(
     if not isinstance(tree, Table):
         message = f"expected sections, such as 'model:' and 'train:', got {tree}"
         raise ConfigError([*noted, Problem("", message, tree.place)])
-    reader = Reader(lambda key: all_homes().get(key, ()))
+    reader = Reader(homes)
     config = reader.read(tree, Config, "")
     if noted or reader.problems:
         blamed: list[Problem] = []

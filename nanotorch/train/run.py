@@ -45,7 +45,7 @@ from .config import (
     refusal,
 )
 from .experiment import Experiment, Recorder, StopWhenDiverged
-from .load import LoadedConfig, dump_config, home_of, load_config, settings_in, settings_of, shipped
+from .load import LoadedConfig, dump_config, homes, load_config, settings_in, settings_of, shipped
 from .loop import DIVERGED, INTERRUPTED, OUT_OF_TIME, Loop, StopOnSignal, readable_warnings
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .minimization import Minimization
@@ -283,7 +283,7 @@ def train(
         TypeError: for an unknown argument.
     """
     for key, value in unknown.items():
-        told = f"write it as a text: '{home_of(key)}={value}'"
+        told = f"write it as a text: '{homes(key)[0]}={value}'"
         raise TypeError(f"train() has no argument {key!r}; {told}")
     if not isinstance(config, LoadedConfig):
         config = load_config(config, overrides)
