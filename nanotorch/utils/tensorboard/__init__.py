@@ -422,10 +422,8 @@ def scalar(tag: str, value: float, new_style: bool = False, double: bool = False
     p = protos()
     if not new_style:
         return p.Summary(value=[p.Summary.Value(tag=tag, simple_value=value)])
-    if double:
-        tensor = p.TensorProto(double_val=[value], dtype="DT_DOUBLE")
-    else:
-        tensor = p.TensorProto(float_val=[value], dtype="DT_FLOAT")
+    kind = "double" if double else "float"
+    tensor = p.TensorProto(**{f"{kind}_val": [value]}, dtype=f"DT_{kind.upper()}")
     return p.Summary(value=[p.Summary.Value(tag=tag, tensor=tensor, metadata=metadata("scalars"))])
 
 

@@ -12,8 +12,7 @@ import struct
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,28 +127,21 @@ MESSAGES = (
 @functools.cache
 def protos() -> SimpleNamespace:
     """The messages and builders of tensorboardX."""
-    with _without_torch():
+    # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
+    # which takes seconds. With None in sys.modules that import fails, and tensorboardX continues.
+    if hidden := "torch" not in sys.modules:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
         from tensorboardX import summary
         from tensorboardX.crc32c import crc32c
+    finally:
+        if hidden:
+            del sys.modules["torch"]
     modules = {name: importlib.import_module(f"tensorboardX.proto.{name}_pb2") for name in MESSAGES}
     found = {name: value for module in modules.values() for name, value in vars(module).items()}
     # Two messages are called DataType: that of tensors keeps the name.
     more = {"HParamType": modules["api"].DataType, "SessionStatus": modules["api"].Status}
     return SimpleNamespace(**{**found, **more, "summary": summary, "crc32c": crc32c})
-
-
-@contextmanager
-def _without_torch() -> Iterator[None]:
-    # tensorboardX imports an installed PyTorch for the name of one type in its annotations,
-    # which takes seconds. With None in sys.modules that import fails, and tensorboardX continues.
-    if "torch" in sys.modules:
-        yield
-        return
-    sys.modules["torch"] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules["torch"]
 
 
 # An event file: when `flush` returns, all added events are in the file, in order.
