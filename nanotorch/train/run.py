@@ -670,7 +670,7 @@ def continue_run(
         before = values.get("processes", 1)
         if run.verbose and before != ranks.size():
             message = "sums are rounded in another order, so the last digits change"
-            print(f"in {ranks.size()} processes, before in {before}: {message}")
+            print(f"processes: {ranks.size()} (before: {before}); {message}")
         ranks.max_over_ranks(0)  # wait: rank 0 may write only after all have read
         if ranks.rank():
             place = stack.enter_context(TemporaryDirectory(prefix="nanotorch-"))
