@@ -15,7 +15,7 @@ import nanotorch as torch
 from nanotorch import learn
 from nanotorch.learn.__main__ import main
 
-WRITTEN = "learn_03.py is written for you to fill in. The same command checks it.\n"
+WRITTEN = "Fill in the new file learn_03.py. The same command then checks it.\n"
 RELU = "import nanotorch as torch\n\n\ndef relu_backward(g, x):\n    {}\n"
 
 
@@ -55,7 +55,7 @@ def test_from_the_task_to_the_solution(capsys: pytest.CaptureFixture[str]) -> No
     code, shown = command(capsys, "3")
     assert code == 0
     assert "\nSolved.\n" in shown
-    assert shown.endswith("Next: the command with 4.\n")
+    assert shown.endswith("Next: python -m nanotorch.learn 4\n")
 
     _, shown = command(capsys)
     assert "   3  The formula of relu                         solved\n" in shown
@@ -78,7 +78,7 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "  else 0.\n"
         "\n"
         "Change learn_03.py, then run the command again.\n"
-        "A solution: add --solution to it.\n"
+        "To see a solution, add --solution.\n"
     )
 
 
@@ -107,7 +107,7 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         ("pass\n\n\nrelu_backward = 3", "TypeError: 'int' object is not callable"),
         (
             "pass\n\n\ndel relu_backward",
-            "learn_03.py does not define `relu_backward`\n\nHint:\n  This is Python's,",
+            "learn_03.py does not define `relu_backward`\n\nHint:\n  This is an error of Python,",
         ),
         ("return (1, ...)", "found     (1, ... (nothing is written there yet))\n"),
         ("pass\n\n\n1 / 0", "learn_03.py, line 8\n             1 / 0\n         ZeroDivisionError"),
@@ -253,3 +253,13 @@ def test_a_reader_may_leave(arguments: str) -> None:
     done = subprocess.run(shown, shell=True, capture_output=True, text=True, check=True)
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("module", ["nanotorch.learn", "nanotorch.train"])
+def test_ctrl_c_while_modules_load_shows_no_traceback(module: str, tmp_path: Path) -> None:
+    interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "numpy.py").write_text(interrupt, "utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", module, "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")

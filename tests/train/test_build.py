@@ -88,7 +88,7 @@ def test_the_loss_of_probabilities_is_that_of_scores(more: Any, last: str, loss:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (BLOBS, "the model gives 1 number, but there are 3 classes"),
+        (BLOBS, "the model outputs 1 number, but there are 3 classes"),
         (BLOBS[:1], "BCEWithLogitsLoss takes two classes, but there are 3"),
         (("loss=BCELoss",), "BCELoss needs Sigmoid as the last layer"),
         (
@@ -139,13 +139,13 @@ def test_the_loss_counts_every_place_alike() -> None:
     ("content", "override", "message"),
     [
         (b"", "seed=0", "leaves 0 characters"),
-        (b"abc", "seed=0", "leaves 2 characters, not even one sample of 6 and the one after it"),
+        (b"abc", "seed=0", "leaves 2 characters; a sample needs 6 + 1"),
         (b"abc\xff\nx", "seed=0", "t.txt:1:4: is not text in UTF-8 (byte 0xff)"),
         (b"", "data.file=none.txt", "cannot read 'none.txt': No such file"),
         # A text is no class.
         (b"abc" * 60, "model.layers=[{name: Embedding, embedding_dim: 5}]",
          "at each of 6 places there are 3 characters"),
-        (b"abc" * 60, "loss=MSELoss", "a text takes CrossEntropyLoss or NLLLoss"),
+        (b"abc" * 60, "loss=MSELoss", "for text, choose CrossEntropyLoss or NLLLoss"),
     ],
 )  # fmt: skip
 def test_texts_that_cannot_be_had(content: bytes, override: str, message: str) -> None:
@@ -207,37 +207,39 @@ def layers_of(text: str) -> str:
     return f"model.layers=[{text}]"
 
 
-SEVERAL = "model.layers[0]: gives several things; add {name: Item} after it, which takes the first"
+SEVERAL = "model.layers[0]: returns several values; add {name: Item} after it to take the first"
 MISTAKES = {
     "optimizer.groups=[{parameters: '*.biass', lr: 1}]": "optimizer.groups[0].parameters: "
     "'*.biass' matches no parameter; did you mean '0.bias'?",
     "optimizer.groups=[{parameters: '0.*'}, {parameters: 0.bias}]": "optimizer.groups[1].parameters"
-    ": matches only parameters that are frozen, or in a group before",
+    ": matches only parameters that are frozen or in an earlier group",
     "optimizer.groups=[{lr: 1}]": "optimizer.groups[0].parameters: missing",
     "optimizer.groups=[{parameters: '*', lrr: 1}]": "optimizer.groups[0].lrr: unknown key; "
     "did you mean 'lr'?",
     "optimizer.groups=[{parameters: '*', lr: -1}]": "optimizer.groups[0].lr: "
-    "Invalid learning rate: -1.0; by default it is 0.001",
+    "Invalid learning rate: -1.0; the default is 0.001",
     "optimizer.groups=3": "expected a list of mappings, got 3 (an integer)",
     "model.freeze=['*']": "leaves no parameters to learn",
     "model.freeze=[0.weigth]": "model.freeze[0]: '0.weigth' matches no parameter; "
     "did you mean '0.weight'?",
-    layers_of("{name: Linear, out_features: 2}"): "model.layers[0].out_features: the model gives 2 "
+    layers_of(
+        "{name: Linear, out_features: 2}"
+    ): "model.layers[0].out_features: the model outputs 2 "
     "numbers, but there is 1 to predict; change model.layers[0].out_features to 1",
-    layers_of("ReLU"): "the model gives 2 numbers, but there is 1 to predict",
+    layers_of("ReLU"): "the model outputs 2 numbers, but there is 1 to predict",
     layers_of("{name: Linear, in_features: 4, out_features: 1}"): "model.layers[0].in_features: "
     "is 4, but the data has 2",
     layers_of(
         "{name: Linear, out_features: 8}, {name: BatchNorm1d, num_features: 4}, ReLU"
-    ): "model.layers[1].num_features: is 4, but the layers before give 8",
+    ): "model.layers[1].num_features: is 4, but the layers before it give 8",
     layers_of("{name: Linear, out_features: 99999999}"): "model.layers[0].out_features: "
     "2 x 99999999 weights are more than 50,000,000",
     layers_of("{name: Dropout, p: 1.5}, {name: Linear, out_features: 1}"): "model.layers[0].p: "
-    "dropout probability has to be between 0 and 1, but got 1.5; by default it is 0.5",
+    "dropout probability has to be between 0 and 1, but got 1.5; the default is 0.5",
     # Layers are tried on two samples.
     layers_of("{name: Unflatten, dim: 1, unflattened_size: [3, 2]}"): "model.layers[0]: does not "
-    "take samples of shape (2,): unflatten: Provided sizes [3, 2] don't multiply up to the size of "
-    "dim 1 (2) in the input tensor",
+    "accept samples of shape (2,): unflatten: Provided sizes [3, 2] don't multiply up to the size "
+    "of dim 1 (2) in the input tensor",
     layers_of("{name: Positions, length: 900000000}"): "model.layers[0].length: "
     "2 x 900000000 weights are more than 50,000,000",
     layers_of(
@@ -248,8 +250,10 @@ MISTAKES = {
     layers_of("{name: LSTM, hidden_size: 3}"): SEVERAL,
     layers_of("{name: LSTM, hidden_size: 3}, {name: Linear, out_features: 1}"): SEVERAL,
     layers_of("{name: Conv2d, out_channels: 3, kernel_size: 3}"): "model.layers[0]: takes samples "
-    "of 3 dimensions, channels first, but they have shape (2,); data.shape gives them one",
-    layers_of("{name: Unflatten, dim: 1, unflattened_size: [2, 1]}"): "the model gives numbers of "
+    "of 3 dimensions, channels first, but they have shape (2,); data.shape changes it",
+    layers_of(
+        "{name: Unflatten, dim: 1, unflattened_size: [2, 1]}"
+    ): "the model outputs numbers of "
     "shape (2, 1), but there is 1 to predict; add Flatten before the last layers",
 }
 
@@ -285,7 +289,7 @@ class Halved(nn.Module):
 def test_users_register_layers_of_their_own() -> None:
     assert LAYERS.register(Halved) is Halved
     try:
-        with pytest.raises(ValueError, match="a layer called 'Halved' is known already"):
+        with pytest.raises(ValueError, match="a layer called 'Halved' exists already"):
             LAYERS.register(Halved)
         layers = "model.layers=[{name: Halved, by: 4}, {name: Linear, out_features: 1}]"
         model, _, _ = built(layers)

@@ -106,7 +106,7 @@ def test_aliases_share_what_they_name() -> None:
 
 
 def test_aliases_cannot_make_a_small_file_a_huge_one() -> None:
-    message = "x.yaml:17:6: with what aliases repeat, more than 100,000 values"
+    message = "x.yaml:17:6: more than 100,000 values, including those that aliases repeat"
     assert refusal(doubled(40)) == message
 
 
@@ -131,14 +131,14 @@ def test_every_value_knows_its_place() -> None:
 REFUSED = {
     "": "x.yaml:1:1: the file is empty",
     "# nothing\n": "x.yaml:1:1: the file is empty",
-    "a: 1\na: 2\na: 3": "x.yaml:2:1: a: duplicate key; it stands on line 1 already\n"
-    "x.yaml:3:1: a: duplicate key; it stands on line 1 already",
-    "m:\n  - k: 1\n    k: 2": "x.yaml:3:5: m[0].k: duplicate key; it stands on line 2 already",
-    "a: b: c": "x.yaml:1:5: not valid YAML: no key can stand here: the line is indented unlike "
-    "the one above it, or a text with ': ' in it needs quotes",
+    "a: 1\na: 2\na: 3": "x.yaml:2:1: a: duplicate key; the first is on line 1\n"
+    "x.yaml:3:1: a: duplicate key; the first is on line 1",
+    "m:\n  - k: 1\n    k: 2": "x.yaml:3:5: m[0].k: duplicate key; the first is on line 2",
+    "a: b: c": "x.yaml:1:5: not valid YAML: unexpected key: the indentation differs from the "
+    "line above, or a text that contains ': ' needs quotes",
     "a: [1": "x.yaml:1:4: not valid YAML: a ',' or the closing ']' is missing after this '['",
     "a:\n\t- 1": "x.yaml:2:1: not valid YAML: a tab cannot indent a line; use spaces",
-    "a:\n  b: 1\n c: 2": "x.yaml:3:2: not valid YAML: the line is indented unlike those above it",
+    "a:\n  b: 1\n c: 2": "x.yaml:3:2: not valid YAML: the indentation differs from the lines above",
     "a: 1\nb:2\nc: 3": "x.yaml:2:1: not valid YAML: expected 'key: value', with a space after the "
     "colon",
     "a: {b:2}": "x.yaml:1:5: a.b:2: needs a space after the colon",
@@ -150,9 +150,9 @@ REFUSED = {
     "a\0": "x.yaml:1:2: not valid YAML: the character '\\x00' is not allowed",
     "a: 1\nb: \x07": "x.yaml:2:4: not valid YAML: the character '\\x07' is not allowed",
     "a: *b": "x.yaml:1:4: the alias *b has no anchor before it",
-    "a: &b [1, *b]": "x.yaml:1:11: the alias *b stands inside its own anchor",
-    "a: &b {c: {d: *b}}": "x.yaml:1:15: the alias *b stands inside its own anchor",
-    "a: 1\n---\nb: 2": "x.yaml:2:1: a second document begins; a configuration is one",
+    "a: &b [1, *b]": "x.yaml:1:11: the alias *b is inside its own anchor",
+    "a: &b {c: {d: *b}}": "x.yaml:1:15: the alias *b is inside its own anchor",
+    "a: 1\n---\nb: 2": "x.yaml:2:1: a second document begins; a configuration is a single one",
     "[a]: 1": "x.yaml:1:1: a key must be plain text",
     "? {a: 1}\n: 2": "x.yaml:1:3: a key must be plain text",
     "- &a x\n- {*a : 1}": "x.yaml:2:4: a key must be plain text",
@@ -160,8 +160,8 @@ REFUSED = {
     "a: !!float 1": "x.yaml:1:4: the tag 'tag:yaml.org,2002:float' is not allowed; remove it",
     "!!python/object/apply:os.getcwd []": "x.yaml:1:1: the tag "
     "'tag:yaml.org,2002:python/object/apply:os.getcwd' is not allowed; remove it",
-    "[" * 2000: "x.yaml:1:41: nested more than 40 deep",
-    "- " * 2000: "x.yaml:1:81: nested more than 40 deep",
+    "[" * 2000: "x.yaml:1:41: nested more than 40 levels deep",
+    "- " * 2000: "x.yaml:1:81: nested more than 40 levels deep",
 }
 
 

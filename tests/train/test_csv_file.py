@@ -62,18 +62,18 @@ def test_quoted_cells_may_have_line_breaks(end: str) -> None:
         ("b,a\n1,2\n3, y\n", "t.csv:3:3: column 'a': 'y' is not a number"),
         ('b,a\n"1,5",1_0\n', "t.csv:2:7: column 'a': '1_0' is not a number"),
         ('b,a\n1,"2,5"\n',
-         "t.csv:2:3: column 'a': '2,5' is not a number; a number has a point and no commas"),
+         "t.csv:2:3: column 'a': '2,5' is not a number; write a decimal point, and no commas"),
         ("b,a\n1,\n", f"t.csv:2:3: column 'a': is empty; {FILL}"),
-        ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' stands for no value; {FILL}"),
+        ("a\nnan\n", f"t.csv:2:1: column 'a': 'nan' is a missing value; {FILL}"),
         ("a\n1\n-inf\n", "t.csv:3:1: column 'a': '-inf' is not a number"),
         ("a\n1e999\n", "t.csv:2:1: column 'a': '1e999' is too large"),
         ("a\n٣\n", "t.csv:2:1: column 'a': '٣' is not a number"),
         ("a,b\n\n1,2,3\n", "t.csv:3:1: has 3 cells, but the header has 2"),
-        ("a,b\n1\n", "t.csv:2:1: has 1 cells, but the header has 2"),
-        ("a,b,a\n1,2,3\n", "t.csv:1:5: a second column is called 'a'; rename one"),
+        ("a,b\n1\n", "t.csv:2:1: has 1 cell, but the header has 2"),
+        ("a,b,a\n1,2,3\n", "t.csv:1:5: two columns are called 'a'; rename one"),
         ("a,,b\n1,2,3\n", "t.csv:1:3: the column has no name; give it one, or remove it"),
-        (",a,b\n0,2,3\n", "t.csv:1:1: the column has no name; give it one, or remove it, in pandas "
-         "by index=False"),
+        (",a,b\n0,2,3\n", "t.csv:1:1: the column has no name; give it one, or remove it (pandas: "
+         "index=False)"),
         ('a\n"1\n', "t.csv:2:1: this quote is not closed"),
         ('b,a\n"u\nv",1\nw,"2\n3,4\n', "t.csv:4:3: this quote is not closed"),
         ('b,a\n"u\nv",x\n', "t.csv:3:4: column 'a': 'x' is not a number"),
@@ -83,7 +83,7 @@ def test_quoted_cells_may_have_line_breaks(end: str) -> None:
              f"{mark}, or save the table with commas")
             for text, place, name, mark in [
                 ("a;b\n1;2\n", "1:2", "semicolon", "';'"), ("a|b\n1|2\n", "1:2", "bar", "'|'"),
-                ("a b\n1 2\n", "1:2", "blank", "' '"), ("\nab\tc\n1\t2\n", "2:3", "tab", '"\\t"'),
+                ("a b\n1 2\n", "1:2", "space", "' '"), ("\nab\tc\n1\t2\n", "2:3", "tab", '"\\t"'),
                 ('"a,c";"b"\n"1,5";2\n', "1:6", "semicolon", "';'"),
             ]
         ),
@@ -104,10 +104,10 @@ def test_what_is_no_table_is_refused(text: str | bytes, message: str) -> None:
     [
         ("1x2y", ["3:1: column 'a': 'x' is not a number", "5:1: column 'a': 'y' is not a number"]),
         # A column of something else is one mistake.
-        ("uvwxy", ["2:1: column 'a': 'u' is not a number, like 4 more cells"]),
-        (["1,5", "2,5", "3,5", "4,5"], ["2:1: column 'a': '1,5' is not a number, like 3 more "
-         "cells; a number has a point and no commas"]),
-        (["1e999"] * 5, ["2:1: column 'a': '1e999' is too large, like 4 more cells"]),
+        ("uvwxy", ["2:1: column 'a': 'u' is not a number (and 4 more cells)"]),
+        (["1,5", "2,5", "3,5", "4,5"], ["2:1: column 'a': '1,5' is not a number (and 3 more "
+         "cells); write a decimal point, and no commas"]),
+        (["1e999"] * 5, ["2:1: column 'a': '1e999' is too large (and 4 more cells)"]),
     ],
 )  # fmt: skip
 def test_every_cell_that_is_no_number_is_named(cells: list[str], messages: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_very_many_columns() -> None:
     table = read_csv(Path("t.csv"))
     assert table.texts(f"c{count - 1}") == ["1"]
     again = f"{header.rpartition(',')[0]},c7"
-    assert "a second column is called 'c7'" in refusal(f"{again}\n{'1,' * (count - 1)}1\n")
+    assert "two columns are called 'c7'" in refusal(f"{again}\n{'1,' * (count - 1)}1\n")
 
 
 CELLS = ["1", "-2.5e3", " 7", "+.5 ", "1.", "1e-400", "0.1", "123456789.123456789"]
@@ -194,5 +194,5 @@ def test_numbers_names_and_holes_are_read_quickly() -> None:
     assert table.texts("c")[:4] == ["town, 0", "town, 1", "town, 2", "town, 0"]
     assert np.isnan(table.numbers("d", missing=True)).sum() == 8_000
     assert table.without(["d"]).numbers("d").tolist() == [*range(0, 10_000, 5)]
-    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty, like 7999 more"):
+    with pytest.raises(ConfigError, match=r"t\.csv:3:\d+: column 'd': is empty \(and 7999 more"):
         table.numbers("d")

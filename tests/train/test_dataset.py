@@ -122,8 +122,8 @@ IMPOSSIBLE = [
     (
         PLAIN + "\n  features: [a, c, d]",
         TABLE,
-        "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known here: a, b, y\n"
-        "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known here: a, b, y",
+        "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known: a, b, y\n"
+        "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known: a, b, y",
     ),
     (PLAIN, "a,b,y\n1,2,3\nx,2,3\n1,z,3\n", "table.csv:3:1: column 'a': 'x' is not a number\n"
      "table.csv:4:3: column 'b': 'z' is not a number"),
@@ -131,18 +131,18 @@ IMPOSSIBLE = [
      "experiment: classification predicts names"),
     (PLAIN, "1,2.5,x\n3,4,z\n", f"x.yaml:4:11: data.target: table.csv has no column 'y': its "
      f"first line {NO_HEADER}; write data.header: false"),
-    (PLAIN, "y\n1\n2\n", "x.yaml:3:8: data.csv: has no column beside the target"),
+    (PLAIN, "y\n1\n2\n", "x.yaml:3:8: data.csv: has no column other than the target"),
     (PLAIN, "a,y\n1,2\n2,2\n", "x.yaml:3:3: data.split.test: "
-     "leaves this part without any of the 2 samples; make it 0, or give more of them"),
+     "leaves none of the 2 samples in this part; raise it, or make it 0"),
     (PLAIN, "a,y\n" + "1e300,1\n-1e300,1\n" * 9, "x.yaml:3:3: data: "
-     "values of 'a' are too large for the 32 bits of the model"),
+     "values of 'a' are too large for the model's 32-bit numbers"),
     (PLAIN + "\n  standardize: false", "a,y\n" + "1e39,1\n" * 9, "x.yaml:3:3: data: "
-     "values of 'a' are too large for the 32 bits of the model"),
+     "values of 'a' are too large for the model's 32-bit numbers"),
     # Cells without a value.
-    (PLAIN, HOLES, "table.csv:2:3: column 'b': is empty, like 9 more cells; "
-     "data.missing: mean puts in the column's mean, drop leaves out the row"),
+    (PLAIN, HOLES, "table.csv:2:3: column 'b': is empty (and 9 more cells); "
+     "data.missing: mean fills in the column's mean, drop leaves the row out"),
     (PLAIN + "\n  missing: mean", "a,y\n1,\n" + "3,1\n" * 9,
-     "table.csv:2:3: column 'y': is empty; data.missing: drop leaves out such rows"),
+     "table.csv:2:3: column 'y': is empty; data.missing: drop leaves such rows out"),
     (PLAIN + "\n  missing: mean", NOTHING, "x.yaml:5:12: data.missing: "
      "the training part has no value of 'b'"),
     (PLAIN + "\n  missing: drop", NOTHING, "x.yaml:5:12: data.missing: "
@@ -150,7 +150,7 @@ IMPOSSIBLE = [
 ]  # fmt: skip
 IMPOSSIBLE_CLASSES = [
     (KIND.replace("bad", "awful"), GOOD_OR_BAD, "x.yaml:5:13: data.positive: "
-     "column 'kind' has no such value; known here: bad, good"),
+     "column 'kind' has no such value; known: bad, good"),
     (KIND, "a,kind\n1,bad\n2,good\n3,ugly\n", "x.yaml:4:11: data.target: "
      "column 'kind' has 3 different values; two classes are needed, "
      "or CrossEntropyLoss for more"),
@@ -268,7 +268,7 @@ def test_classes_by_name_in_their_order() -> None:
     assert three_classes(table=numbers).classes == ("-1.5", "9", "10")
     Path("t.csv").write_text("a,b,kind\n1,2,pink\n", "utf-8")
     told = refusal_of(three_classes)("data.parts={test: t.csv}")
-    assert told == "t.csv:2:5: column 'kind': 'pink' is no class of the main table"
+    assert told == "t.csv:2:5: column 'kind': 'pink' is not a class in the main table"
 
 
 @pytest.mark.parametrize(
@@ -277,15 +277,15 @@ def test_classes_by_name_in_their_order() -> None:
         ("loss=BCEWithLogitsLoss", "column 'kind' has 3 different values"),
         ("data.positive=red",
          "is for two classes, but column 'kind' has 3 different values; remove it"),
-        ("model.layers[0].out_features=2", "the model gives 2 numbers, but there are 3 classes"),
+        ("model.layers[0].out_features=2", "the model outputs 2 numbers, but there are 3 classes"),
         ("data.class_weights=[1, 2]", "has 2 weights, but there are 3 classes"),
         ("data.class_weights=[0, 0, 0]", "must be positive numbers"),
-        ("data.shape=[1, 3]", "[1, 3] has no place for 2 numbers"),
+        ("data.shape=[1, 3]", "[1, 3] does not fit the 2 numbers of a sample"),
         ("data.categorical=[c]", "table.csv has no column 'c'"),
         ("data.categorical=[kind]", "'kind' is the target"),
         ("data.delimiter=;;", "must be one character, got ';;'"),
-        ("data.npz=x.npz", "excludes 'csv'; remove one of the two"),
-        ("data.inputs=x", "needs 'npz'; remove it, as the section has 'csv'"),
+        ("data.npz=x.npz", "cannot be combined with 'csv'; remove one of the two"),
+        ("data.inputs=x", "belongs to 'npz'; remove it, or 'csv'"),
         ("loss={name: NLLLoss}", "NLLLoss needs LogSoftmax as the last layer"),
     ],
 )  # fmt: skip
@@ -306,7 +306,7 @@ def test_weights_of_classes() -> None:
 
 X = np.arange(120.0).reshape(20, 2, 3)
 NPZ = "data={npz: d.npz, inputs: x, target: y, standardize: false}"
-NO_ARRAYS = "cannot read 'd.npz': no sound file of NumPy"
+NO_ARRAYS = "cannot read 'd.npz': not a valid NumPy file"
 FLAT = "model.layers=[Flatten, {name: Linear, out_features: 1}]"
 
 
@@ -368,10 +368,10 @@ def test_objects_are_not_unpickled() -> None:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": X}, "d.npz has no array 'y'; known here: x"),
+        ({"x": X}, "d.npz has no array 'y'; known: x"),
         ({"xs": X, "y": X[:, 0, 0]}, "d.npz has no array 'x'; did you mean 'xs'?"),
         ({"x": X, "y": X[:5, 0, 0]}, "has the shape (5,), but there are 20 samples"),
-        ({"x": X[:, 0, 0], "y": X[:, 0, 0]}, "has the shape (20,); it needs samples"),
+        ({"x": X[:, 0, 0], "y": X[:, 0, 0]}, "has the shape (20,); expected samples"),
         ({"x": X, "y": np.array(["a"] * 20)}, "holds <U1, not numbers"),
         ({"x": np.where(X == 7, np.nan, X), "y": X[:, 0, 0]}, "the number at [1, 0, 1] is nan"),
         ({"x": X[:0], "y": X[:0, 0, 0]}, "has no samples"),
@@ -408,6 +408,6 @@ def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
 def test_one_array_is_not_several() -> None:
     np.save("d.npz.npy", X)
     Path("d.npz.npy").rename("d.npz")
-    assert "'d.npz' holds one array; give it as data.npy" in refusal(NPZ)
+    assert "'d.npz' contains one array; use data.npy" in refusal(NPZ)
     np.savez("e.npz", X)
-    assert "holds several arrays" in refusal("data={npy: {x: e.npz, y: e.npz}}")
+    assert "contains several arrays" in refusal("data={npy: {x: e.npz, y: e.npz}}")

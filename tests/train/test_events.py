@@ -24,7 +24,7 @@ from tensorboard.plugins.hparams import (
 
 import nanotorch as torch
 from nanotorch.train import resume
-from nanotorch.train.experiment import TensorBoardEvents, sizes, truncate_events
+from nanotorch.train.experiment import Recorder, TensorBoardEvents, sizes
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
 from tests.train.examples import (
@@ -117,7 +117,9 @@ def test_events_that_are_odd_or_taken_back() -> None:
     events.write(2, {"a": 2.0})
     events.close()
     TensorBoardEvents(directory).close()  # another file, of which nothing was known
-    truncate_events(directory, before)  # what came after is cut off
+    recorder = Recorder(directory, False, ({"metrics": 0, "events": before}, 1))
+    recorder.begin()  # what came after is cut off
+    recorder.close()
     assert sizes(directory) == before
     found = accumulated(directory)
     assert [event.step for event in found.Scalars("a")] == [1]
@@ -249,7 +251,7 @@ def test_a_run_that_ends_with_its_input_needs_one() -> None:
     command = f"{shlex.join(SCRIPT)} --config x.yaml --end-with-input <&-"
     done = subprocess.run(command, shell=True, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "error: --end-with-input needs a standard input that is open; " in done.stderr
+    assert "error: --end-with-input needs an open standard input; " in done.stderr
 
 
 def test_a_model_of_text_shows_samples(capsys: pytest.CaptureFixture[str]) -> None:

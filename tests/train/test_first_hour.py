@@ -77,10 +77,10 @@ def _files() -> None:
 IN_A_FILE = {
     ("lr: 0.01", "learning_rate: 0.01"): "house.yaml:14:3: optimizer.learning_rate: unknown key "
     "of SGD; did you mean 'lr'?",
-    ("name: SGD", "name: Adam"): "house.yaml:15:3: optimizer.momentum: unknown key of Adam; known "
-    "here: name, lr, betas, eps, weight_decay, amsgrad, maximize, decoupled_weight_decay, groups",
+    ("name: SGD", "name: Adam"): "house.yaml:15:3: optimizer.momentum: unknown key of Adam; known: "
+    "name, lr, betas, eps, weight_decay, amsgrad, maximize, decoupled_weight_decay, groups",
     ("lr: 0.01", "lr: 0,01"): "house.yaml:14:7: optimizer.lr: expected a number, got '0,01' "
-    "(text); a number has a point, not a comma",
+    "(text); write a decimal point, not a comma",
     ("train:\n  epochs: 2", "train: 2"): "house.yaml:16:8: train: expected a mapping, got 2 (an "
     "integer); its keys are epochs",
     ("[city]", "city"): "house.yaml:5:16: data.categorical: expected a list of texts, got "
@@ -88,7 +88,7 @@ IN_A_FILE = {
     ("houses.csv", "data/houses.csv"): "house.yaml:3:8: data.csv: cannot read 'data/houses.csv': "
     "No such file or directory; did you mean 'houses.csv'?",
     ("price\n  categorical: [city]", "city"): "house.yaml:4:11: data.target: "
-    "column 'city' holds names, such as 'A'; experiment: classification predicts one of several",
+    "column 'city' holds names, such as 'A'; experiment: classification predicts names",
     ("- ReLU", "- Wavelet"): "house.yaml:9:7: model.layers[1].name: 'Wavelet' is not known; "
     "--list layers shows all, --import FILE adds your own",
     ("name: Linear, out_features: 8", "name: Dense, out_features: 8"): "house.yaml:8:14: "
@@ -119,12 +119,12 @@ def check(command: str, expected: str) -> None:
 # The command: the line that is printed, or how it begins.
 ON_THE_COMMAND_LINE = {
     "": "scripts/train.py: error: one of the arguments --config --resume",
-    "house.yaml": "scripts/train.py: error: write --config house.yaml; --help shows what there is",
+    "house.yaml": "scripts/train.py: error: write --config house.yaml; see --help",
     "-c house.yaml": "scripts/train.py: error: write --config house.yaml",
     "--config house.yaml --resume latest": "scripts/train.py: error: argument --resume: not "
     "allowed with argument --config",
     "--config a --config b": "scripts/train.py: error: --config is given twice: 'a' and 'b'; "
-    "--help shows what there is",
+    "see --help",
     "houses.csv": "scripts/train.py: error: write --config FILE data.csv=houses.csv, where FILE "
     "describes the model",
     "--config house.yml": "house.yml: cannot be read: No such file or directory; did you mean "
@@ -133,13 +133,13 @@ ON_THE_COMMAND_LINE = {
     "--config moons": "moons: there is no such file or configuration; did you mean 'two_moons'?",
     "--config .": ".: cannot be read: Is a directory",
     "--config house.yaml --epochs=5": "scripts/train.py: error: --epochs is not an option; write "
-    "train.epochs=5; --help shows what there is",
+    "train.epochs=5; see --help",
     "--config house.yaml --learning-rate 0.1": "scripts/train.py: error: --learning-rate is not "
     "an option; write optimizer.lr=VALUE",
-    "--config house.yaml --verbose": "scripts/train.py: error: --verbose is not an option; --help "
-    "shows what there is",
+    "--config house.yaml --verbose": "scripts/train.py: error: --verbose is not an option; see "
+    "--help",
     "--config house.yaml --chek": "scripts/train.py: error: --chek is not an option; did you mean "
-    "--check?; --help shows what there is",
+    "--check?; see --help",
     "--config house.yaml --device cuda": "scripts/train.py: error: --device is not an option: "
     "nanotorch runs on the CPU only",
     "--config house.yaml lr=0.1": "command line: lr=0.1: unknown key; did you mean 'optimizer.lr'?",
@@ -148,7 +148,7 @@ ON_THE_COMMAND_LINE = {
     "--config house.yaml train.epochs:5": "command line: train.epochs:5: expected key=value, as "
     "in train.epochs=5",
     "--config house.yaml 'optimizer={name:'": "command line: optimizer={name:: not valid YAML: "
-    "the value is missing or not complete; quote the whole argument for the shell",
+    "the value is missing or incomplete; quote the whole argument for the shell",
     "--config house.yaml optimizer.name=adam": "command line: optimizer.name=adam: 'adam' is not "
     "known; did you mean 'Adam'?",
     "--config house.yaml loss=mae": "command line: loss=mae: loss.name: 'mae' is not known; did "
@@ -156,7 +156,7 @@ ON_THE_COMMAND_LINE = {
     "--config house.yaml scheduler=cosine": "command line: scheduler=cosine: scheduler.name: "
     "'cosine' is not known; did you mean 'CosineAnnealingLR'?",
     "--config house.yaml scheduler=Foo": "command line: scheduler=Foo: scheduler.name: 'Foo' is "
-    "not known; known here: StepLR, ",
+    "not known; known: StepLR, ",
     "--config house.yaml train.epochs=1e3": "command line: train.epochs=1e3: expected an integer, "
     "got 1000.0 (a number); write 1000",
     "--config house.yaml train.batch_size=None": "command line: train.batch_size=None: expected "
@@ -168,10 +168,10 @@ ON_THE_COMMAND_LINE = {
     "--config pet.yaml data.positive=Dog": "command line: data.positive=Dog: column 'kind' has no "
     "such value; did you mean 'dog'?",
     "--config pet.yaml data.positive=null": "pet.yaml:4:11: data.target: column 'kind' holds "
-    "'cat' and 'dog'; write data.positive: 'dog' if that is to be class 1",
+    "'cat' and 'dog'; write data.positive: 'dog' to make that class 1",
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
-    "--config house.yaml --import layers": "command line: --import layers: there is no module "
-    "'layers' here or where Python looks",
+    "--config house.yaml --import layers": "command line: --import layers: no module 'layers' in "
+    "this directory or on Python's path",
     "--resume latest": "error: runs/latest.txt: is missing: there is no run yet; train one: "
     "python -m nanotorch.train --config FILE",
     "--resume house.yaml": "error: house.yaml: is not the directory of a run: it has no "
@@ -181,8 +181,8 @@ ON_THE_COMMAND_LINE = {
     "--config house.yaml train.epochs=1 train.epochs=2": "command line: train.epochs=1 "
     "train.epochs=2: the key is given twice; remove one of the two",
     "--config two_moons loss=CrossEntropyLoss": "command line: loss=CrossEntropyLoss: loss.name: "
-    "the model gives 1 number, but there are 2 classes; change model.layers[4].out_features to 2, "
-    "or the loss to BCEWithLogitsLoss",
+    "the model outputs 1 number, but there are 2 classes; change model.layers[4].out_features to "
+    "2, or the loss to BCEWithLogitsLoss",
     "--resume runs/my": "error: runs/my: there is no such run",
 }
 
@@ -196,12 +196,12 @@ def test_mistakes_that_two_places_make() -> None:
     """The mistake stands in the file, and the command line makes it one."""
     assert mistake("train --config pet.yaml loss=BCELoss") == (
         "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
-        "take BCEWithLogitsLoss, which has it inside\n"
-        "command line: loss=BCELoss: the file alone is right; this causes the mistakes above\n"
+        "use BCEWithLogitsLoss, which includes it\n"
+        "command line: loss=BCELoss: the file alone is valid; this causes the mistakes above\n"
     )
     Path("pets.csv").write_text(PETS.replace("cat", "0.0").replace("dog", "1.0"))
     check("--config pet.yaml", "pet.yaml:5:13: data.positive: column 'kind' has no such value; "
-          "known here: 0.0, 1.0")  # fmt: skip
+          "known: 0.0, 1.0")  # fmt: skip
     Path("pets.csv").write_bytes(b"PK\3\4\xff")
     check("--config pet.yaml", "pets.csv:1:5: is an archive or a spreadsheet, not text; export it")
 

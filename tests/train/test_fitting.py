@@ -206,12 +206,12 @@ def test_what_cannot_be_resumed() -> None:
     again: dict[str, Any] = {"directory": "runs", "resume": True}
     run = fitted(directory="runs")
     message = told(data=(X[:50], Y[:50]), **again)
-    assert 'data was "60 samples", and is "50 samples" now; begin a new run' in message
+    assert 'data was "60 samples", and is "50 samples" now; start a new run' in message
     assert "train.batch_size was 8, and is 9" in told(batch_size=9, **again)
     again["resume"] = run.directory
     assert "optimizer.name was Adam" in told(optimizer="SGD", **again)
     message = mistake(f"train --resume {run.directory}")
-    assert "a program's run: call `fit` again, with resume=True" in message
+    assert "a run of `fit`: call it again with resume=True" in message
 
 
 def test_metrics_of_ones_own_are_measured_and_watched() -> None:
@@ -240,7 +240,7 @@ def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) ->
     x = torch.linspace(0, 1, 32).unsqueeze(1)
     y = scale * (x + 1)
     fit(nn.Linear(1, 1), (x, y), loss="MSELoss", optimizer={"name": "SGD", "lr": 1e-9}, epochs=1)
-    last = capsys.readouterr().out.partition("\nwarning: ")[2]
+    last = " ".join(capsys.readouterr().out.partition("\nwarning: ")[2].split())
     assert last.startswith("train R2 -")
     assert remedy in last
 
@@ -248,7 +248,7 @@ def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) ->
 def test_numbers_that_are_not_finite_in_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
     samples = TensorDataset(torch.tensor(NAN).float(), torch.tensor(Y).float())
     assert fitted(samples, verbose=True, batch_size=60).status == "diverged"
-    assert "\nthe loss, nan before the first step, is so whatever" in capsys.readouterr().out
+    assert "\nthe loss is nan before the first step, whatever" in capsys.readouterr().out
 
 
 def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
@@ -286,21 +286,30 @@ NAN[7, 1] = np.nan
 WRONG: dict[str, str] = {
     "model=nn.Linear": "model: expected a module, such as nn.Linear(4, 1); got the class Linear",
     "model=nn.Flatten()": "model: has no parameters to learn",
-    "(X[:, :2], Y)": "model: does not take what comes in, of shape (2, 2): addmm: mat1",
+    "(X[:, :2], Y)": "model: does not accept inputs of shape (2, 2): addmm: mat1",
     "loss=nn.MSELoss": "loss: expected nn.MSELoss(), a function",
     "loss='MSELos'": "loss.name: 'MSELos' is not known; did you mean 'MSELoss'?",
     "loss=nn.MSELoss(reduction='sum')": "loss: needs reduction='mean'",
-    "(X, Y[:, 0])": "loss: of outputs of shape (2, 1) and targets of (2,): every output would be",
+    "(X, Y[:, 0])": "loss: for outputs of shape (2, 1) and targets of (2,): every output would be",
     "optimizer=None": "optimizer: expected torch.optim.Adam(model.parameters()), or",
     "optimizer=torch.optim.Adam": "optimizer: expected torch.optim.Adam(model.parameters())",
     "optimizer='Adm'": "optimizer.name: 'Adm' is not known",
     "optimizer={'name': 'Adam', 'lr': -1}": "optimizer",
-    "optimizer=OTHER": "optimizer: moves none of the model's parameters",
-    "scheduler=StepLR(OTHER, 1)": "scheduler: is of another optimizer",
+    "optimizer=OTHER": "optimizer: has none of the model's parameters",
+    "scheduler=StepLR(OTHER, 1)": "scheduler: belongs to another optimizer",
     "scheduler=3": "scheduler: expected StepLR(optimizer, 10)",
     "epochs=0": "epochs: must be at least 1, got 0",
     "epochs=None": "needs 'epochs' or 'steps'",
-    "epoch=3": "epoch: unknown key; did you mean 'epochs'?",
+    "epoch=3": "epoch: unknown argument; did you mean 'epochs'?",
+    "directry='x'": "directry: unknown argument; did you mean 'directory'?",
+    "patience=1": "patience: unknown argument; write scheduler={'patience': ...} or early_stopping",
+    "()": "data: has no samples",
+    "resume='latest'": "resume: needs `directory`",
+    "metrics={'mae': lambda outputs, targets: outputs}": "metrics.mae: needs to return one number "
+    "for outputs of shape (8, 1) and targets",
+    "metrics={'loss': F.l1_loss}": "metrics.loss: is measured in any case",
+    "loss=lambda outputs, targets: F.mse_loss(outputs.detach(), targets)": "loss: its result does "
+    "not depend on the outputs for autograd: detach()",
     "early_stopping={'patiense': 3}": "early_stopping.patiense: unknown key; did you mean "
     "'patience'?",
     "callbacks=[type('Rates', (), {})]": "callbacks[0]: expected a nanotorch.train.Callback; got "
@@ -308,25 +317,24 @@ WRONG: dict[str, str] = {
     "callbacks=3": "callbacks: expected a list; got int",
     "metrics={'mae': 3}": "metrics.mae: expected a function of outputs",
     "log={'dir': 'x'}": "log: leave out 'dir' and 'name'",
-    "validation=0.001": "validation: 0.001 of 60 samples leaves one part without any",
-    "LOADER, validation=0.5, batch_size=32": "validation: a fraction cannot be taken of a "
-    "DataLoader",
+    "validation=0.001": "validation: 0.001 of 60 samples leaves one part empty",
+    "LOADER, validation=0.5, batch_size=32": "validation: cannot be a fraction of a DataLoader",
     "LOADER, batch_size=8": "batch_size: leave it out: the DataLoader",
     "torch.tensor(X)": f"data: {DATA}, got one array of shape (60, 3), without targets",
     "(X, Y[:5])": f"data: {DATA}, with as many x as y; got arrays of (60, 3), (5, 1)",
     "'x.csv'": f"data: {DATA}, got str",
     "(X, ['a'] * 60)": "data: expected arrays of numbers, got one of <U1",
-    "Endless()": "data: the Endless does not know its length",
+    "Endless()": "data: the Endless has no length",
     "[{'x': torch.ones(3), 'y': torch.ones(1)}] * 4": "data: expected batches (x, y) of tensors, "
     "samples first; got dict",
     "resume=True": "resume: needs `directory`, where the run to resume is",
     # Numbers of other kinds.
-    "(NAN, Y)": "data: x is nan at [7, 1]; leave it out, or fill it",
-    "(torch.tensor(X).bfloat16(), Y)": "data: is in bfloat16, in which the trainer does not count",
-    "model=network().bfloat16()": "model: is in bfloat16, in which the trainer does not count; "
-    "convert it by float()",
-    "(X.astype(int), Y)": "model: does not take what comes in, of shape (2, 3), whole numbers "
-    "(.astype(float) makes others): mat1 and",
+    "(NAN, Y)": "data: x is nan at [7, 1]; remove or replace it",
+    "(torch.tensor(X).bfloat16(), Y)": "data: is in bfloat16, which the trainer does not support",
+    "model=network().bfloat16()": "model: is in bfloat16, which the trainer does not support; "
+    "convert it with float()",
+    "(X.astype(int), Y)": "model: does not accept inputs of shape (2, 3), which are "
+    "integers (.astype(float) converts them): mat1 and",
 }
 
 

@@ -67,7 +67,7 @@ def test_who_goes_on_is_reminded_of_the_module() -> None:
     for command in ("train --resume latest", "predict latest table.csv"):
         lines = mistake(command).splitlines()
         assert "'Twice' is not known" in lines[0]
-        told = "run.json: the run was made with --import my_layers.py; give this again"
+        told = "run.json: the run was made with --import my_layers.py; add this again"
         assert lines[1].endswith(told)
 
 
@@ -82,21 +82,21 @@ def test_the_runs_of_a_sweep_import_as_well() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("nowhere", "", "there is no module 'nowhere' here or where Python looks"),
-        ("own.x", "", "there is no module 'own.x' here or where Python looks"),
+        ("nowhere", "", "no module 'nowhere' in this directory or on Python's path"),
+        ("own.x", "", "no module 'own.x' in this directory or on Python's path"),
         ("nowhere.py", "", "cannot read 'nowhere.py': No such file"),
-        (".own", "", "'.own' is not the name of a module"),
-        ("", "", "'' is not the name of a module"),
-        ("json.py", "", "there is a module 'json' already; rename the file"),
+        (".own", "", "'.own' is not a valid module name"),
+        ("", "", "'' is not a valid module name"),
+        ("json.py", "", "another module is called 'json'; rename the file"),
         ("own", "1 / 0", "/own.py:1: ZeroDivisionError: division by zero"),
         ("own.py", "\n\nx y", "SyntaxError: invalid syntax"),
         ("own", "import nowhere.to_be_found", "/own.py:1: ModuleNotFoundError: No module named"),
-        ("own", "import sys; sys.exit(0)", "ends the program while it is imported; what is to run "
-         'belongs under `if __name__ == "__main__":`'),
+        ("own", "import sys; sys.exit(0)", "exits when it is imported; put what it runs "
+         'under `if __name__ == "__main__":`'),
         ("own", "from nanotorch.train.cli import main; main(['--import', 'own', '--config', 'x'])",
          None),
         ("own", "import nanotorch.train as t\nt.register_function('sphere', abs)",
-         "/own.py:2: ValueError: a function called 'sphere' is known already"),
+         "/own.py:2: ValueError: a function called 'sphere' exists already"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_imported(name: str, text: str, message: str | None) -> None:
@@ -105,7 +105,7 @@ def test_what_cannot_be_imported(name: str, text: str, message: str | None) -> N
     Path("json.py").write_text("", "utf-8")
     code, _, told = said("train --config x.yaml --check --import", name)
     if message is None:  # who runs a training meanwhile is told, not the one who waits for it
-        assert (code, "runs a training while it is imported" in told) == (0, True)
+        assert (code, "starts a training when it is imported" in told) == (0, True)
         return
     assert code == 2
     assert told.startswith(f"command line: --import {name}: ")

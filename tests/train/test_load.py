@@ -89,14 +89,14 @@ def test_files_are_relative_to_where_their_name_is_written(tmp_path: Path) -> No
 REGRESSION_ERRORS = {
     # Keys.
     ("epochs: 2", "epoch: 2"): "x.yaml:10:9: train.epoch: unknown key; did you mean 'epochs'?",
-    ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known here: experiment, "
+    ("log:", "'a b\\n': 1\nlog:"): "x.yaml:11:1: 'a b\\\\n': unknown key; known: experiment, "
     "seed, data, model, loss, optimizer, scheduler, train, early_stopping, averaging, callbacks, "
     "checkpoint, log",
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
-    ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; known here: MSELoss, L1Loss, "
+    ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; known: MSELoss, L1Loss, "
     "SmoothL1Loss, HuberLoss, BCEWithLogitsLoss, BCELoss, CrossEntropyLoss, NLLLoss; --import FILE "
     "adds your own",
-    ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; known here: regression, "
+    ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; known: regression, "
     "classification, text, minimization",
     ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
     ("epochs: 2", "epochs: 1_000"): "x.yaml:10:17: train.epochs: expected an integer, "
@@ -136,52 +136,52 @@ REGRESSION_ERRORS = {
     ("regression", "regresion"): "x.yaml:1:13: experiment: 'regresion' is not known; "
     "did you mean 'regression'?",
     ("SGD, lr: 0.1}\ntrain: {", "LBFGS}\ntrain: {clip_value: 1, "): "x.yaml:10:21: "
-    "train.clip_value: LBFGS searches by the gradients as they are; remove this bound",
+    "train.clip_value: LBFGS needs the gradients as they are; remove this bound",
     # What several fields say together.
     ("epochs: 2, ", ""): "x.yaml:10:8: train: needs 'epochs' or 'steps'",
     ("\n  csv: table.csv\n  target: y", " {}"): "x.yaml:2:7: data: "
     "needs 'csv', 'npz', 'npy' or 'generator'",
     ("target: y", "standardize: true"): "x.yaml:3:3: data.target: missing; the column to predict",
     ("target: y", "target: y\n  generator: {name: line}"): "x.yaml:5:14: data.generator: "
-    "excludes 'csv'; remove one of the two",
+    "cannot be combined with 'csv'; remove one of the two",
     ("csv: table.csv", "generator: {name: line}"): "x.yaml:4:11: data.target: "
-    "needs 'csv' or 'npz'; remove it, as the section has 'generator'",
+    "belongs to 'csv' or 'npz'; remove it, or 'generator'",
     ("csv: table.csv\n  target: y", "generator: {name: line, low: 2}"): "x.yaml:3:14: "
     "data.generator.high: must be greater than low (2), got 1",
     ("target: y", "target: y\n  features: []"): "x.yaml:5:13: data.features: "
     "needs at least one column; leave it out for all of them",
     ("target: y", "target: y\n  features: [a, y, a]"): "x.yaml:5:17: data.features[1]: "
-    "'y' is the target\nx.yaml:5:20: data.features[2]: 'a' is in the list already",
+    "'y' is the target\nx.yaml:5:20: data.features[2]: 'a' is listed twice",
     ("\n    - {name: Linear, out_features: 1}", " []"): "x.yaml:6:11: model.layers: "
     "needs at least one layer",
     ("MSELoss", "MSELoss, reduction: sum"): "x.yaml:8:34: loss.reduction: "
     "must be 'mean': losses are compared between parts",
     ("target: y", "target: y\n  stratify: true"): "x.yaml:5:13: data.stratify: "
-    "needs classes, which a regression has not",
+    "is only for classification",
     ("target: y", "target: y\n  positive: a"): "x.yaml:5:13: data.positive: "
-    "needs classes, which a regression has not",
+    "is only for classification",
     ("csv: table.csv\n  target: y", "generator: {name: moons}"): "x.yaml:3:21: "
     "data.generator.name: 'moons' makes classes, but this is a regression; "
-    "known here: line, polynomial",
-    ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:57: log.name: must be letters, digits, "
-    "and characters of _-.=,+, but not 'latest.txt', got 'latest.txt'",
+    "known: line, polynomial",
+    ("every: 1", "every: 1, name: latest.txt"): "x.yaml:11:57: log.name: must consist of letters, "
+    "digits and the characters _-.=,+, and not be 'latest.txt'; got 'latest.txt'",
 }
 
 
 CLASSIFICATION_ERRORS = {
     ("moons", "line"): "x.yaml:3:21: data.generator.name: 'line' makes no classes; "
-    "known here: moons, circles, spiral, blobs, xor",
+    "known: moons, circles, spiral, blobs, xor",
     ("out_features: 1}", "out_features: 1}, Sigmoid"): "x.yaml:5:84: model.layers[3].name: "
     "remove this layer: BCEWithLogitsLoss applies the sigmoid itself",
     ("BCEWithLogitsLoss", "MSELoss"): "x.yaml:6:7: loss.name: "
-    "a classification takes BCEWithLogitsLoss or BCELoss or CrossEntropyLoss or NLLLoss",
+    "for classification, choose BCEWithLogitsLoss or BCELoss or CrossEntropyLoss or NLLLoss",
     ("lr: 0.01", "betas: [0.9]"): "x.yaml:7:32: optimizer.betas: "
     "expected a list of 2, each a number, got 1",
     ("lr: 0.01", "betas: [0.9, x]"): "x.yaml:7:38: optimizer.betas[1]: expected a number, "
     "got 'x' (text)",
     ("samples: 40", "samples: 1"): "x.yaml:3:37: data.generator.samples: must be at least 2, got 1",
     ("name: moons", "kind: moons"): "x.yaml:3:14: data.generator.name: missing; "
-    "known here: line, polynomial, moons, circles, spiral, blobs, xor",
+    "known: line, polynomial, moons, circles, spiral, blobs, xor",
     # What is misspelt is understood, so that what belongs to it is checked as well.
     ("name: moons, samples: 40", "nam: mons, sampels: 4"): "x.yaml:3:15: data.generator.nam: "
     "unknown key; did you mean 'name'?\nx.yaml:3:20: data.generator.name: 'mons' is not known; "
@@ -206,10 +206,10 @@ MINIMIZATION_ERRORS = {
     (EXPRESSION, "name: rosenbrok"): "x.yaml:3:9: function.name: 'rosenbrok' is not known; "
     "did you mean 'rosenbrock'?",
     (EXPRESSION, "expression: __import__('os')"): "x.yaml:3:15: function.expression: "
-    "'__import__' is not known; known here: abs, cos, exp, log, mean, sin, sqrt, sum, tan, tanh",
+    "'__import__' is not known; known: abs, cos, exp, log, mean, sin, sqrt, sum, tan, tanh",
     (EXPRESSION + "\n  ", ""): "x.yaml:3:3: function: needs 'name' or 'expression'",
     (EXPRESSION, EXPRESSION + "\n  name: booth"): "x.yaml:3:15: function.expression: "
-    "excludes 'name'; remove one of the two",
+    "cannot be combined with 'name'; remove one of the two",
     (EXPRESSION, "expression: x[2]"): "x.yaml:3:15: function.expression: "
     "needs x of length 3, but the start has 2",
     (EXPRESSION + "\n  start: [1, 2]", "name: booth\n  start: [1]"): "x.yaml:4:10: "
@@ -221,7 +221,7 @@ MINIMIZATION_ERRORS = {
         "iteration: 3",
     ): "x.yaml:5:3: function.iteration: unknown key; did you mean 'iterations'?",
     ("function:", "train: {epochs: 1}\nfunction:"): "x.yaml:2:1: train: unknown key; "
-    "known here: experiment, seed, function, optimizer, scheduler, callbacks, checkpoint, log",
+    "known: experiment, seed, function, optimizer, scheduler, callbacks, checkpoint, log",
 }
 
 
@@ -275,8 +275,8 @@ OVERRIDDEN = {
     (REGRESSION, "train.gamma=1"): "unknown key; did you mean 'scheduler.gamma'?",
     (REGRESSION, "train.monitor=1"): "mean 'early_stopping.monitor' or 'checkpoint.monitor'?",
     (MINIMIZATION, "start=[1]"): "unknown key; did you mean 'function.start'?",
-    (MINIMIZATION, "epochs=1"): "known here: experiment, seed, function, optimizer",
-    (REGRESSION, "data.context=1"): "known here: csv, npz",
+    (MINIMIZATION, "epochs=1"): "known: experiment, seed, function, optimizer",
+    (REGRESSION, "data.context=1"): "known: csv, npz",
 }
 
 
@@ -306,7 +306,7 @@ KEPT: dict[tuple[str, ...], tuple[str, str]] = {
     # Its rate is the length of a step along a direction that it has searched.
     (REGRESSION, "optimizer=LBFGS"): (
         "optimizer: LBFGS drops lr of SGD\n"
-        "optimizer: LBFGS does best with all samples at once: train.batch_size=null", "lr: 1"
+        "optimizer: LBFGS works best with all samples at once: train.batch_size=null", "lr: 1"
     ),
     (GROUPED, "optimizer=Adam"): (
         "optimizer: Adam keeps lr, groups and drops momentum of SGD",
@@ -351,7 +351,9 @@ def test_what_is_kept_and_replaced(case: tuple[str, ...]) -> None:
 def test_mistakes_are_not_taken_for_what_is_replaced() -> None:
     assert "optimizer.lrr: unknown key" in refusal(RICH.replace("lr:", "lrr:"), "optimizer=Adam")
     assert "unknown key" in refusal(RICH, "optimizer=Adam", "optimizer.momentum=0.5")
-    assert "excludes 'epochs'" in refusal(REGRESSION, "train.steps=5", "train.epochs=5")
+    assert "cannot be combined with 'epochs'" in refusal(
+        REGRESSION, "train.steps=5", "train.epochs=5"
+    )
 
 
 @pytest.mark.parametrize("text", ["- 1", "just text", "3", "~"])
@@ -371,9 +373,9 @@ def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
 
 def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
     assert refusal(REGRESSION, "experiment=classification", "seed=1").splitlines() == [
-        "x.yaml:8:14: loss.name: a classification takes BCEWithLogitsLoss or BCELoss or "
+        "x.yaml:8:14: loss.name: for classification, choose BCEWithLogitsLoss or BCELoss or "
         "CrossEntropyLoss or NLLLoss",
-        "command line: experiment=classification seed=1: the file alone is right; this causes the "
+        "command line: experiment=classification seed=1: the file alone is valid; this causes the "
         "mistakes above",
     ]
     wrong = REGRESSION.replace("epochs: 2", "epochs: x")
@@ -528,12 +530,12 @@ def test_a_word_of_the_list() -> None:
     assert "  csv: " in table
     assert "  context: " in text
     layer = listed("Linear")
-    assert "\n  in_features: an integer; follows from what comes in\n" in layer
+    assert "\n  in_features: an integer; inferred from the input\n" in layer
     assert "\n  bias: true or false; default true\n" in layer
     assert all(len(line) <= 80 for line in layer.splitlines())
     told = mistake("train --list Adm")
-    assert told == "--list 'Adm': is not known; did you mean 'Adam'?\n"
-    assert "there are sections, layers" in mistake("train --list zzzzzz")
+    assert told == "--list 'Adm': not known; did you mean 'Adam'?\n"
+    assert "the kinds are sections, layers" in mistake("train --list zzzzzz")
 
 
 # The schema for editors: up to date, true of every shipped configuration, false of mistakes.

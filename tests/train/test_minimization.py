@@ -134,7 +134,7 @@ def test_the_report_of_several_starts_has_a_line_for_each_and_finds_all_minima()
     ("stop", "reason", "steps"),
     [
         ("{value: 0.1}", "the value is below 0.1", 25),
-        ("{gradient_norm: 0.1}", "the gradient is shorter than 0.1", 35),
+        ("{gradient_norm: 0.1}", "the norm of the gradient is below 0.1", 35),
         ("{step: 0.01}", "steps are shorter than 0.01", 35),
     ],
 )
@@ -167,7 +167,7 @@ def bowl(x: torch.Tensor) -> torch.Tensor:
 def test_users_register_functions_of_their_own() -> None:
     register_function("bowl", bowl, minima=[[2, 2]])
     try:
-        with pytest.raises(ValueError, match="a function called 'bowl' is known already"):
+        with pytest.raises(ValueError, match="a function called 'bowl' exists already"):
             register_function("bowl", bowl)
         overrides = ("function={name: bowl, start: [[0, 1], [3, 3]], iterations: 9}",)
         minimization = experiment(MINIMIZATION, *overrides, "optimizer={name: SGD, lr: 0.25}")
@@ -180,7 +180,7 @@ def test_users_register_functions_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("function.start=[[1, 2], [1]]",), "needs points of one length"),
+        (("function.start=[[1, 2], [1]]",), "needs points of equal length"),
         (("function.start=[[1, 2], []]",), "needs at least one coordinate"),
         (("function.start=[[1, x]]",), "function.start[0][1]: expected a number, got 'x' (text)"),
         (

@@ -73,7 +73,9 @@ def test_prices_are_learned_and_told_in_their_own_units() -> None:
     cells = [[100, 4, "Berlin"], [60, 2, "Munich"]]
     told = [f"{price:.9g}" for price in result.predict(cells).flatten().tolist()]
     assert told == prices
-    with pytest.raises(ValueError, match="'Berlln' is no city of the training; did you mean 'Ber"):
+    with pytest.raises(
+        ValueError, match="'Berlln' is not a city in the training data; did you mean 'Ber"
+    ):
         result.predict([[100, 4, "Berlln"]])
     with pytest.raises(ValueError, match=r"takes 5 numbers .* or the cells of size, rooms, city; "):
         result.predict([[100, 4]])
@@ -129,10 +131,10 @@ def closing(capsys: pytest.CaptureFixture[str]) -> str:
     ("overrides", "warning"),
     [
         (("train.epochs=50",), ""),
-        (("train.epochs=1", "optimizer.lr=1e-6"), "train longer, or with another learning rate"),
+        (("train.epochs=1", "optimizer.lr=1e-6"), "train longer or with another learning rate"),
         (("data.standardize_target=false",), "set data.standardize_target: true"),
         (("train.epochs=1", "optimizer.lr=1e-6", "train.fast_dev_run=true"), ""),
-        (("data.target=noise",), "only the training part is fitted"),
+        (("data.target=noise",), "only the training part fits"),
     ],
 )
 def test_a_useless_regression_says_so_and_why(
@@ -151,8 +153,8 @@ def test_a_useless_classification_says_so_and_why(capsys: pytest.CaptureFixture[
     data = "data={csv: table.csv, target: y, class_weights: [1, 99]}"
     fitted(CLASSIFICATION, table, data, "train.steps=200")
     assert re.search(
-        r" s warning: test accuracy 0\.\d+ is less than the 0\.\d+ of predicting the commonest of "
-        r"2 classes for all samples; data\.class_weights favours rare classes at its cost$",
+        r" s warning: test accuracy 0\.\d+ is less than the 0\.\d+ of always predicting the most "
+        r"common of 2 classes; data\.class_weights favours rare classes over accuracy$",
         closing(capsys),
     )
 

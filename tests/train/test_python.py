@@ -73,8 +73,15 @@ def test_overrides_are_no_list() -> None:
     for call, what in ((train, "x.yaml"), (resume, train("x.yaml").directory)):
         with pytest.raises(TypeError, match=r"one argument each; got \['seed=1'\]"):
             call(what, ["seed=1"])
-    with pytest.raises(TypeError, match="give load_config them"):
+    with pytest.raises(TypeError, match="give the overrides to load_config"):
         train(load_config("x.yaml"), "seed=1")
+    with pytest.raises(TypeError, match=r"no argument 'epochs'; write .* 'train\.epochs=3'"):
+        train("x.yaml", epochs=3)
+    with pytest.raises(TypeError, match="or a mapping; got 5"):
+        train(5)
+    assert refusal_of(train)("x.yaml", "seed=1", "seed=2").endswith(
+        "seed=1 seed=2: the key is given twice; remove one of the two"
+    )
 
 
 def test_the_history_has_a_row_for_each_epoch_or_step(capsys, monkeypatch) -> None:

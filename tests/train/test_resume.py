@@ -155,6 +155,14 @@ def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None
         assert (again["status"], again["results"]) == (record["status"], record["results"])
 
 
+def test_lost_weights_of_a_finished_run_are_written_again() -> None:
+    whole = finished(CLASSIFICATION, LAYERS, "train.epochs=2", "averaging={method: swa}")
+    before = left_by(whole)
+    (whole / "weights.safetensors").unlink()
+    resume(whole)
+    assert left_by(whole) == before
+
+
 def test_compiled_steps_go_on_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
     whole = finished(CLASSIFICATION, LAYERS, "train={epochs: 6, batch_size: 7, clip_norm: 0.1}")
@@ -167,7 +175,7 @@ def test_a_run_without_a_checkpoint_begins_anew(capsys: pytest.CaptureFixture[st
     whole = finished(CLASSIFICATION, "train={epochs: 3, batch_size: 8}", "log.tensorboard=true")
     copy = killed(whole, 0)
     assert resumed_alike(copy, whole)
-    assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
+    assert "no checkpoint yet: starting from the beginning\n" in capsys.readouterr().out
     assert curves(copy) == curves(whole)
 
 
@@ -177,7 +185,7 @@ def test_a_run_that_diverged_is_resumed_with_something_else(capsys) -> None:
         resume(run)
     capsys.readouterr()
     assert resume(run, "optimizer.lr=1e-3").status == "finished"
-    assert "it has no checkpoint: beginning anew\n" in capsys.readouterr().out
+    assert "no checkpoint yet: starting from the beginning\n" in capsys.readouterr().out
     resume(run, "train.steps=9")
     assert capsys.readouterr().err == "train.steps replaces train.epochs\n"
     resume(run, "train.epochs=3")
@@ -401,7 +409,7 @@ STEPPED = "scheduler={name: StepLR, step_size: 2}"
 UNFIT = {
     (REGRESSION,): {
         "optimizer={name: Adam, lr: 0.1}": "the optimizer is Adam, but was SGD",
-        "optimizer.lr=1e-5": "has taken all its 8 steps; give it",
+        "optimizer.lr=1e-5": "has taken all its 8 steps; raise train",
         "seed=1": r"command line: seed=1: cannot change in a resumed run",
         "data.split={train: 0.5, validation: 0.25, test: 0.25}": r"data\b.*: cannot change",
     },
@@ -430,7 +438,9 @@ UNFIT = {
     (REGRESSION, "optimizer={name: LBFGS, lr: 0.1}"): {
         "optimizer.history_size=5": "the optimizer's history_size is 5, but was 100",
     },
-    (REGRESSION, "train.epochs=4"): {"train.epochs=1": "has taken 16 steps, more than the 4"},
+    (REGRESSION, "train.epochs=4"): {
+        "train.epochs=1": "has taken 16 steps, but is now to take only 4"
+    },
 }
 
 

@@ -117,7 +117,7 @@ def test_a_run_that_diverges_says_so_and_keeps_its_record(text: str, capsys) -> 
     length = "function.iterations" if "function" in text else "train.epochs"
     out = diverged(capsys, text, "optimizer={name: SGD, lr: 1e5}", f"{length}=900")
     first, *_ = out.rpartition("\n\n")[2].splitlines()  # the diagnosis, and no tables of nan
-    assert re.fullmatch(r"the loss, at first .*, became .*; try an optimizer\.lr below .*", first)
+    assert re.fullmatch(r"the loss went from .* to .*; try an optimizer\.lr below .*", first)
     assert "samples  " not in out
     assert "f = " not in out
     assert record_of()["status"] == "diverged"
@@ -140,7 +140,7 @@ def test_what_the_last_step_does_counts_too(
 ) -> None:
     out = diverged(capsys, text, *overrides)
     assert record_of()["status"] == "diverged"
-    pattern = rf"^the loss, at first [\d.]+, became {became}; try an optimizer\.lr below "
+    pattern = rf"^the loss went from [\d.]+ to {became}; try an optimizer\.lr below "
     assert re.search(pattern, out, re.MULTILINE)
 
 
@@ -190,9 +190,9 @@ def test_where_runs_cannot_be_kept_is_told_where_it_was_said(
     write_example(Path(), REGRESSION.rpartition("log:")[0] + log)
     Path("runs").touch()
     told = mistake("train --config x.yaml", *overrides)
-    assert told.startswith(f"{place}cannot make a run directory in ")
+    assert told.startswith(f"{place}cannot create a run directory in ")
     if "\\0" not in log:
-        assert told.endswith(" in 'runs/x': 'runs' is no directory\n")
+        assert told.endswith(" in 'runs/x': 'runs' is not a directory\n")
 
 
 LAYERS = (

@@ -118,7 +118,7 @@ def test_metrics_are_lines_that_can_be_read_at_any_time() -> None:
 def test_a_run_without_a_time_has_its_name_to_itself() -> None:
     assert result_of(MINIMIZATION, "log.timed=false").directory == Path("runs/x")
     refusal = refusal_of(result_of)(MINIMIZATION, "log.timed=false")
-    assert "cannot make a run directory in 'runs/x': File exists" in refusal
+    assert "cannot create a run directory in 'runs/x': File exists" in refusal
 
 
 refusal = refusal_of(resume, CheckpointError)
@@ -149,7 +149,7 @@ def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixtur
     assert resumed_alike(copy, whole)
     warning = capsys.readouterr().err
     assert warning.startswith(f"warning: {path}: ")
-    assert warning.endswith("; going on from the one before\n")
+    assert warning.endswith("; continuing from the one before\n")
 
 
 def test_what_is_no_good_checkpoint() -> None:
@@ -162,8 +162,8 @@ def test_what_is_no_good_checkpoint() -> None:
     foreign = checkpoint(other, 8)
     foreign.write_bytes(checkpoint(one, 8).read_bytes())
     message = mistake(f"train --resume {foreign}")
-    assert message.startswith(f"error: {foreign}: is of another run, ")
-    with pytest.raises(CheckpointError, match="holds something else than the state of a train"):
+    assert message.startswith(f"error: {foreign}: belongs to another run, ")
+    with pytest.raises(CheckpointError, match="is not the checkpoint of a train"):
         load_checkpoint(one / "weights.safetensors")
 
 
@@ -179,12 +179,15 @@ SPOILT: list[tuple[Callable[[Path], Any], str]] = [
     (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory"),
     (lambda run: (run / "run.json").write_text("{"), "is not JSON: "),
     (lambda run: (run / "run.json").write_text("{}"), "lacks data, id, status"),
-    (lambda run: (run / "metrics.jsonl").write_text(""), "metrics.jsonl: has lost lines"),
-    (lambda run: in_the_way(run / "checkpoints"), "checkpoints: is no directory, and in the way"),
+    (lambda run: (run / "metrics.jsonl").write_text(""), "metrics.jsonl: lacks lines"),
+    (
+        lambda run: in_the_way(run / "checkpoints"),
+        "checkpoints: should be a directory of the run; move",
+    ),
     (lambda run: shutil.rmtree(run / "checkpoints"), "taken 8 steps, but its checkpoints are gone"),
     (
         lambda run: write_example(Path(), table=TABLE[:-1]),
-        "table.csv: is not what it was when",
+        "table.csv: has changed since",
     ),
 ]
 
@@ -192,7 +195,7 @@ SPOILT: list[tuple[Callable[[Path], Any], str]] = [
 def test_what_cannot_be_gone_on_with_is_told() -> None:
     whole = finished(REGRESSION)
     if os.name == "posix":  # a run that is going on
-        with locked(whole), pytest.raises(CheckpointError, match="is still going on"):
+        with locked(whole), pytest.raises(CheckpointError, match="is still in progress"):
             resume(whole, "train.epochs=9")
     for damage, message in SPOILT:
         run = Path(shutil.copytree(whole, "run"))

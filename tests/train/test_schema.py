@@ -120,7 +120,7 @@ class Waves(Generator):
 def test_users_register_generators_of_their_own() -> None:
     assert GENERATORS.register(Waves) is Waves
     try:
-        with pytest.raises(ValueError, match="a generator called 'waves' is known already"):
+        with pytest.raises(ValueError, match="a generator called 'waves' exists already"):
             GENERATORS.register(Waves)
         assert "waves" in GENERATORS.of_classes(False)
         assert "waves" not in GENERATORS.of_classes(True)

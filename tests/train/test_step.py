@@ -147,7 +147,7 @@ def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
 
 
 def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
-    few = f"3 steps of one size are too few to save time; from {WORTHWHILE} on it does"
+    few = f"3 steps of one size are too few to save time; it takes {WORTHWHILE}"
     for overrides, reason in (  # 3 of 5 steps are of full batches
         ((CLASSIFICATION,), few),
         ((CLASSIFICATION, switch(CLASSIFICATION, on=False)), "switched off"),
@@ -166,7 +166,7 @@ def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_profiler_sees_the_step_itself() -> None:
     profiler = cProfile.Profile()
     result = profiler.runcall(result_of, CLASSIFICATION, "log.tensorboard=true")
-    assert record_of(result.directory)["step"]["reason"].startswith("a profiler is at work")
+    assert record_of(result.directory)["step"]["reason"].startswith("a profiler is active")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
     assert names >= {"training_step", "forward"}
     # Nor is a step watched beside it.

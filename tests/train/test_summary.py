@@ -13,7 +13,7 @@ from nanotorch.train.cli import main
 from nanotorch.train.experiment import propose_rate
 from nanotorch.train.metrics import with_prefix
 from nanotorch.train.run_directory import read_metrics
-from nanotorch.train.step import median_costs, operations, summary
+from nanotorch.train.step import operations, summary
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, result_of, write_example
 
 
@@ -109,10 +109,7 @@ def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> N
     timed = train(load_config("x.yaml", ["log.profile=3"]))
     out = capsys.readouterr().out
     assert "\n3 steps, timed operation by operation" in out
-    for row in (r"addmm +0 \(Linear\) +1 ", r"relu, backward +1 \(ReLU\) +1 ",
-                r"Adam\.step +outside of modules +1 ",
-                r"binary_cros\S* +loss \(BCEWithLogitsLoss\) +1 ",
-                r"Python between the operations +1 "):  # fmt: skip
+    for row in ("aten::addmm +2 ", "ReluBackward0 +1 ", r"Adam\.step +1 "):
         assert re.search(f"^{row}", out, re.MULTILINE), row
     weights = "weights.safetensors"
     assert (timed.directory / weights).read_bytes() == (plain.directory / weights).read_bytes()
@@ -135,7 +132,7 @@ def test_the_learning_rate_that_is_proposed_trains(
     out = capsys.readouterr().out
     found = re.search(
         r"the best rate for 100 steps; (?:rates from (\S+) to (\S+) do nearly as well|no other "
-        r"rate tried comes near: look closer around it):\n  optimizer\.lr=(\S+)$",
+        r"rate comes close, so try rates around it):\n  optimizer\.lr=(\S+)$",
         out, re.M,
     )  # fmt: skip
     assert found
@@ -155,16 +152,11 @@ def test_the_learning_rate_that_is_proposed_trains(
 def test_which_rate_is_proposed_and_how_sure_that_is() -> None:
     text = propose_rate({1.0: math.inf, 0.1: 0.25, 0.01: 0.3, 1e-3: 0.9}, 1.0, 100)
     assert [line.split(maxsplit=1) for line in text.splitlines()[1:5]] == [
-        ["1.0e+00", "runs away"], ["1.0e-01", "0.25"], ["1.0e-02", "0.3"], ["1.0e-03", "0.9"],
+        ["1.0e+00", "diverges"], ["1.0e-01", "0.25"], ["1.0e-02", "0.3"], ["1.0e-03", "0.9"],
     ]  # fmt: skip
     assert text.endswith(
         "the best rate for 100 steps; rates from 1.0e-02 to 1.0e-01 do nearly as well:\n"
         "  optimizer.lr=1.0e-01"
     )
-    assert "comes near: look closer" in propose_rate({1.0: 0.9, 0.1: 0.1, 0.01: 0.8}, 1.0, 100)
-    assert propose_rate({1.0: math.inf, 0.1: 1.1}, 1.0, 100).endswith("of which none is proposed")
-
-
-def test_one_step_that_was_interrupted_says_nothing() -> None:
-    steps = [{"mm": [2, 2 * seconds, 16]} for seconds in (1.0, 90.0, 3.0)]
-    assert median_costs([*steps, {}]) == {"mm": [2, 6.0, 16]}
+    assert "comes close, so try rates" in propose_rate({1.0: 0.9, 0.1: 0.1, 0.01: 0.8}, 1.0, 100)
+    assert propose_rate({1.0: math.inf, 0.1: 1.1}, 1.0, 100).endswith("so none is proposed")

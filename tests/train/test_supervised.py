@@ -145,7 +145,7 @@ def test_coefficients_of_other_models() -> None:
     names = [f"f{i}" for i in range(30)]
     text = coefficients_table("y", names, {"coefficient": range(31)})
     assert text.splitlines()[-3:] == ["f19                 19", "intercept           30",
-                                      "and 10 features more"]  # fmt: skip
+                                      "and 10 more features"]  # fmt: skip
     text = trained(CLASSIFICATION, "model.layers=[{name: Linear, out_features: 1}]").report().text
     assert "\nlog odds of 1  coefficient\nx0 " in text
     # Those of made samples stand beside the true ones.
@@ -228,7 +228,7 @@ def test_batch_normalization_needs_two_samples(size: int) -> None:
     layers = "model.layers=[BatchNorm1d, {name: Linear, out_features: 1}]"
     assert refusal(layers, f"train.batch_size={size}") == (
         f"command line: train.batch_size={size}: "
-        "leaves a batch of one sample, whose variance BatchNorm1d cannot know"
+        "leaves a batch of one sample, which has no variance for BatchNorm1d"
     )
     trained(REGRESSION, layers, "train.batch_size=7")
 
@@ -302,8 +302,7 @@ def test_lbfgs_reaches_the_closed_form_in_a_few_steps(capsys: pytest.CaptureFixt
     }
     # Its profile is that of its losses.
     table = capsys.readouterr().out
-    assert "0 (Linear)" in table
-    assert "loss (MSELoss)" in table
+    assert "aten::addmm" in table
     assert "LBFGS.step" not in table
 
 
@@ -351,11 +350,11 @@ def test_rates_are_recorded(text: str, overrides: list[str], rates: list[float])
 MISTAKES = {
     # What a constructor refuses is told of its cause.
     "optimizer={name: SGD, lr: 1, momentum: -0.5}": "optimizer.momentum: Invalid momentum value: "
-    "-0.5; by default it is 0",
+    "-0.5; the default is 0",
     "optimizer={name: SGD, nesterov: true}": "optimizer.nesterov: Nesterov momentum requires a "
-    "momentum and zero dampening; by default it is false",
+    "momentum and zero dampening; the default is false",
     "optimizer={name: Adam, betas: [0.9, 1]}": "optimizer.betas: Invalid beta parameter at index "
-    "1: 1.0; by default it is [0.9, 0.999]",
+    "1: 1.0; the default is [0.9, 0.999]",
     "scheduler={name: StepLR}": "scheduler.step_size: missing",
     "scheduler=StepLr": "'StepLr' is not known; did you mean 'StepLR'?",
     "loss=CTCLoss": "'CTCLoss' is out of scope. Few use it",
@@ -363,18 +362,18 @@ MISTAKES = {
     "scheduler={name: StepLR, step_size: 1, warmup: -1}": "must be at least 0, got -1",
     "scheduler={name: StepLR, step_size: 0}": "step_size: must be at least 1, got 0",
     "scheduler={name: CosineAnnealingLR, T_max: 0}": "scheduler.T_max: must be at least 1",
-    "scheduler={name: StepLR, step_size: 1, gamma: -1}": ": makes the learning rate -0.1 after "
+    "scheduler={name: StepLR, step_size: 1, gamma: -1}": ": sets the learning rate to -0.1 after "
     "epoch 1",
     "scheduler={name: OneCycleLR, max_lr: 1, total_steps: 2}": ": fails after step 3: Tried to "
     "step 3 times.",
-    "scheduler={name: ReduceLROnPlateau, warmup: 1}": "cannot go before ReduceLROnPlateau",
+    "scheduler={name: ReduceLROnPlateau, warmup: 1}": "cannot be combined with ReduceLROnPlateau",
     "scheduler={name: ReduceLROnPlateau, factor: 2}": "Factor should be < 1.0.",
     "early_stopping={monitor: validation/los}": "'validation/los' is not measured in training;"
     " did you mean 'validation/loss'?",
     "checkpoint.monitor=loss": "'loss' is not measured in training",
     "train={epochs: 1, clip_norm: 0}": "must be greater than 0, got 0",
     "optimizer={name: LBFGS, line_search_fn: wolfe}": "optimizer.line_search_fn: 'wolfe' is not "
-    "known; known here: strong_wolfe",
+    "known; known: strong_wolfe",
     "optimizer={name: LBFGS, groups: []}": "optimizer.groups: unknown key",
 }
 

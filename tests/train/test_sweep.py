@@ -5,6 +5,7 @@ import itertools
 import math
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,9 +15,11 @@ import numpy as np
 import pytest
 
 from nanotorch.train import RunResult, commands, load_config, schema, sweep, train
+from nanotorch.train.cli import main as train_command
 from nanotorch.train.components import CALLBACKS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import settings_in
+from nanotorch.train.run_directory import locked
 from nanotorch.train.sweep import (
     Outcome,
     combinations,
@@ -77,8 +80,8 @@ def test_some_runs_fail_and_the_others_do_not(monkeypatch: pytest.MonkeyPatch) -
     assert code == 2
     assert "lr=5 failed: see\n  " in out
     assert "\n  ValueError: 5 is too much" in out
-    assert re.search(r"^lr=1e30 diverged: see\n  .*\.log\n  the loss, at first ", out, re.M)
-    assert "--metric: no run has measured it; there are test/loss, " in err
+    assert re.search(r"^lr=1e30 diverged: see\n  .*\.log\n  the loss went from ", out, re.M)
+    assert "--metric: no run has measured it; known: test/loss, " in err
 
 
 def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
@@ -103,16 +106,16 @@ MISTAKES = {
     "optimizer.momentun=1,2": "command line: optimizer.momentun=1: unknown key of SGD; did you "
     "mean 'momentum'?",
     "seed=3:3": "command line: seed=3:3: has no values",
-    "'optimizer.lr=log(1, 2)'": "say how many runs by --random N",
-    "log.name=a,b": "command line: log.name=...: is the sweep's own",
+    "'optimizer.lr=log(1, 2)'": "add --random N for the number of runs",
+    "log.name=a,b": "command line: log.name=...: is set by the sweep",
     "seed=0:2 seed=1": "seed=0:2 seed=1: the key is given twice; remove one of the two",
     "optimizer.lr=a,0.1,-1 seed=0:2": "command line: optimizer.lr=a: expected a number, got 'a' "
-    "(text)\ncommand line: optimizer.lr=-1: Invalid learning rate: -1.0; by default it is 0.001\n",
+    "(text)\ncommand line: optimizer.lr=-1: Invalid learning rate: -1.0; the default is 0.001\n",
     "data.split.train=0.5,0.7 seed=0:2": "add up to 0.8, not 1 (in 2 of 4 runs, such as "
     "data.split.train=0.5 seed=0)\n",
-    "seed=0 --dir x.yaml": "--dir x.yaml: cannot make a directory there: Not a dir",
-    "--random 1 seed=0:9 --seed -1": "expected a whole number from 0 on, got '-1'",
-    "--random 1 seed=0:9 --seed 1.5": "expected a whole number from 0 on, got '1.5'",
+    "seed=0 --dir x.yaml": "--dir x.yaml: cannot create a directory there: Not a dir",
+    "--random 1 seed=0:9 --seed -1": "expected a whole number of at least 0, got '-1'",
+    "--random 1 seed=0:9 --seed 1.5": "expected a whole number of at least 0, got '1.5'",
 }
 
 
@@ -158,7 +161,8 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert (process.returncode, err) == (code, "interrupted\n")
     assert "0 of 4 runs finished" in out
     assert out.count("to resume: ") == 2
-    assert out.count("not started") == 2
+    (again,) = re.findall(r"2 not started; to run seed=2:\n  python -m nanotorch.train (.*)\n", out)
+    assert train_command([*shlex.split(again), "train.epochs=1"]) == 0
     (directory,) = Path("runs/x_sweep").iterdir()
     for name in ("seed=0", "seed=1"):
         run = directory / name / "run.json"
@@ -300,10 +304,10 @@ def test_random_ones_are_drawn_and_fixed_by_the_seed() -> None:
 
 def test_draws_that_cannot_be() -> None:
     for settings, number, message in (
-        (["lr=log(1e-4, 1e-1)"], None, "say how many runs by --random N"),
+        (["lr=log(1e-4, 1e-1)"], None, "add --random N for the number of runs"),
         (["a=0:1000", "b=0:1000"], None, "makes 1,000,000 runs"),
         (["a=0:3", "b=integers(0, 1)"], 7, "there seem to be only 6 different runs"),
-        (["a=unifrm(0, 1)"], 1, "nothing is drawn by 'unifrm'; did you mean 'uniform'"),
+        (["a=unifrm(0, 1)"], 1, "'unifrm' is not a distribution; did you mean 'uniform'"),
     ):
         with pytest.raises(ConfigError, match=message):
             combinations([*map(parse_axis, settings)], number, 0)
@@ -369,8 +373,8 @@ def test_what_cannot_be_compared(runs: list[Path]) -> None:
     Path("empty").mkdir()
     for words, message in {
         "nowhere": "nowhere: there is no such run",
-        "empty": "empty: has no runs in it",
-        "''": "has no runs in it",
+        "empty": "empty: contains no runs",
+        "''": "contains no runs",
         "runs --plot no/c.png": "--plot: cannot write no/c.png: No such file or dir",
         "runs --plot /proc/a.png": "--plot: cannot write /proc/a.png: No such file or dir",
         "runs --plot c.foo": "--plot writes .png, .svg, .pdf, not 'c.foo'",
@@ -383,7 +387,16 @@ def test_what_cannot_be_compared(runs: list[Path]) -> None:
 def test_a_damaged_run_spoils_nothing(runs: list[Path]) -> None:
     (runs[0] / "run.json").write_text("{", "utf-8")
     (runs[1] / "config.yaml").write_text(":", "utf-8")
-    assert "unreadable: " in "".join(compared())
+    code, out, _ = said("compare runs")
+    assert (code, "unreadable:" in out) == (1, True)
+
+
+def test_a_killed_run_is_told_from_one_that_runs(runs: list[Path]) -> None:
+    record = runs[0] / "run.json"
+    record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")
+    with locked(runs[0]):
+        assert read_outcome(runs[0], "").status == "running"
+    assert read_outcome(runs[0], "").status == "killed"
 
 
 def test_tables_of_outcomes() -> None:
@@ -422,7 +435,7 @@ def test_runs_of_all_kinds() -> None:
 def test_a_loss_is_compared_with_the_same_one_only() -> None:
     layers = "model.layers=[{name: Linear, out_features: 2}]"
     run_of(CLASSIFICATION, "loss=CrossEntropyLoss", layers)
-    told = "validation/loss is not one measure here, but BCEWithLogitsLoss and"
+    told = "validation/loss cannot be compared: the losses are BCEWithLogitsLoss and"
     lines = compared()
     assert lines[lines.index(told) + 1] == "  CrossEntropyLoss"
 
@@ -432,7 +445,7 @@ def test_seeds_are_one_line() -> None:
     runs = [run_of(CLASSIFICATION, f"optimizer.lr={lr}", f"seed={seed}") for lr, seed in each]
     results = [run.results["validation/loss"] for run in runs]
     out = "\n".join(compared())
-    assert "a line for the runs that differ only in the seed: mean ± half the range\n" in out
+    assert "runs that differ only in the seed share a line: mean ± half the range\n" in out
     for values in (results[:3], results[3:]):
         half = (max(values) - min(values)) / 2
         assert f" {sum(values) / 3:.4g} ± {half:.2g} " in out
