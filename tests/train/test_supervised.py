@@ -407,6 +407,9 @@ def test_training_ends_early(capsys: pytest.CaptureFixture[str]) -> None:
                        "train={epochs: 50, batch_size: null}")  # fmt: skip
     assert (result.status, result.exit_code) == ("finished", 0)
     assert len(recorded(result.directory, "validation/loss")) == 4
+    better = ("train={epochs: 6, batch_size: null}", "optimizer.lr=0.05")  # in each epoch
+    result = result_of(REGRESSION, "early_stopping={patience: 1}", *better)
+    assert len(recorded(result.directory, "validation/loss")) == 6
     # Of some metrics more is better.
     stopping = "early_stopping={monitor: validation/accuracy, patience: 2}"
     result_of(CLASSIFICATION, stopping, "optimizer.lr=1e-9", "train={epochs: 50}")
