@@ -164,7 +164,9 @@ class Telling(ast.NodeTransformer):
         return ast.parse("\n".join(f"tell(lambda: {ast.unparse(part)})" for part in parts)).body
 
 
-def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
+def sessions(
+    names: Callable[[Any], dict[str, Any]], shown: Callable[[Any], Any] = lambda answer: answer
+) -> Callable[[str], Case]:
     """What makes cases of sessions: lines with a title, and below each of them statements.
 
     The answer is told at once of every statement that is an expression, or of each part of one with
@@ -174,12 +176,13 @@ def sessions(names: Callable[[Any], dict[str, Any]]) -> Callable[[str], Case]:
     Args:
         names: what the statements know besides ``torch``, ``nn``, ``F`` and this file, made anew
             for each session.
+        shown: what of an answer is told.
     """
 
     def session(torch: Any, statements: str) -> list[Any]:
         answers: list[Any] = []
         torch.manual_seed(0)
-        tell = {"tell": lambda part: answers.append(told(outcome(part)))}
+        tell = {"tell": lambda part: answers.append(told(shown(outcome(part))))}
         tree = Telling().visit(ast.parse(textwrap.dedent(statements)))
         known = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional} | names(torch) | tell
         exec(compile(tree, "<session>", "exec"), globals() | known)
