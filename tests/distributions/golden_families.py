@@ -1,8 +1,10 @@
-"""Distributions: samples, densities, moments, gradients, errors."""
+"""Distributions: samples, densities, moments, gradients, divergences, errors."""
 
+import functools
 from typing import Any
 
-from tests.answers import numbers, raised, told
+from tests.answers import numbers, sessions, told
+from tests.distributions.golden_transforms import _names, _shown
 
 
 def _made(torch: Any) -> dict[str, Any]:
@@ -91,55 +93,109 @@ def samples(torch: Any) -> Any:
     return found
 
 
-def gradients(torch: Any) -> Any:
-    d = torch.distributions
-    torch.manual_seed(1)
-    loc = torch.tensor([0.5, -1.0], requires_grad=True)
-    scale = torch.tensor([0.3, 1.5], requires_grad=True)
-    logits = torch.tensor([0.1, 0.7, -0.2], requires_grad=True)
-    for p in (d.Normal(loc, scale), d.Uniform(loc, loc + scale)):
-        (p.rsample((5,)) ** 2).sum().backward()
-        p.log_prob(p.sample()).sum().backward()
-        yield from [p.sample().requires_grad, numbers(loc.grad), numbers(scale.grad)]
-    policy = d.Categorical(logits=logits)
+def _more(torch: Any) -> dict[str, Any]:
+    told_of = functools.partial(_told, torch)
+    return _names(torch) | {"made": _made(torch), "again": _made(torch), "told_of": told_of}
+
+
+session = sessions(_more, _shown)
+
+uses = session("""
+gradients of samples, those of the last two to three digits, to which PyTorch has them
+    loc, scale = (tensor(v, requires_grad=True) for v in ([0.5, -1.0], [0.3, 1.5]))
+    logits = tensor([0.1, 0.7, -0.2], requires_grad=True)
+    _ = torch.manual_seed(1)
+    for p in (Normal(loc, scale), Uniform(loc, loc + scale)):
+        _ = (p.rsample((5,)) ** 2).sum().backward(), p.log_prob(p.sample()).sum().backward()
+        p.sample().requires_grad, loc.grad, scale.grad
+    policy, coin = Categorical(logits=logits), Bernoulli(logits=logits)
     action = policy.sample((7,))
-    (-policy.log_prob(action).mean() - 0.1 * policy.entropy()).backward()
-    coin = d.Bernoulli(logits=logits)
-    coin.log_prob(coin.sample()).sum().backward()
-    yield from [action, numbers(logits.grad)]
-
-
-def divergences(torch: Any) -> Any:
-    d = torch.distributions
-    loc, scale = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([0.3, 1.5, 2.0])
-    probs, table = torch.tensor([0.0, 0.4, 1.0]), torch.tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 2.0]])
-    pairs = [
-        (d.Normal(loc, scale), d.Normal(0.0, 1.0)),
-        (d.Uniform(loc, loc + scale), d.Uniform(-2.0, 3.0)),
-        (d.Bernoulli(probs), d.Bernoulli(0.3)),
-        (d.Bernoulli(0.3), d.Bernoulli(probs)),
-        (d.Categorical(table), d.Categorical(torch.ones(2, 3))),
-        (d.Categorical(torch.ones(2, 3)), d.Categorical(table)),
-        (d.Independent(d.Normal(loc, scale), 1), d.Independent(d.Normal(loc, 1.0), 1)),
-    ]
-    return [numbers(d.kl_divergence(p, q)) for p, q in pairs]
-
-
-def refused(torch: Any) -> Any:
-    d = torch.distributions
-    nan = float("nan")
-    return [
-        raised(d.Normal, torch.tensor([0.0, nan]), 1.0), raised(d.Normal, 0.0, -1.0),
-        raised(d.Normal, "a", 1.0), raised(d.Categorical),
-        raised(d.Categorical, torch.ones(2), torch.ones(2)),
-        raised(d.Categorical, torch.tensor([-1.0, 2.0])), raised(d.Categorical, torch.tensor(1.0)),
-        raised(d.Bernoulli, 2.0), raised(d.Bernoulli), raised(d.Uniform, 1.0, 0.0),
-        raised(d.Categorical(torch.ones(3)).log_prob, torch.tensor(3)),
-        raised(d.Categorical(torch.ones(3)).rsample), raised(d.Normal(0.0, 1.0).log_prob, "a"),
-        raised(d.Uniform(0.0, 1.0).log_prob, torch.tensor(2.0)),
-        raised(d.Bernoulli(0.5).log_prob, torch.tensor(0.5)),
-        raised(d.Normal(torch.zeros(2), 1.0).log_prob, torch.zeros(3)),
-        raised(d.Independent, d.Normal(torch.zeros(2), 1.0), 2),
-        raised(d.kl_divergence, d.Uniform(0.0, 1.0), d.Bernoulli(0.5)),
-        d.Normal(0.0, -1.0, validate_args=False).scale,
-    ]  # fmt: skip
+    _ = (-policy.log_prob(action).mean() - 0.1 * policy.entropy()).backward()
+    _ = coin.log_prob(coin.sample()).sum().backward()
+    action, logits.grad
+    a = tensor([0.3, 1.0, 2.5, 40.0, 4000.0], dtype=torch.float64)
+    b = tensor([1.5, 0.7, 3.0, 60.0, 0.5], dtype=torch.float64)
+    of_matrix = MultivariateNormal, [zeros(2), tensor([[2.0, 0.3], [0.3, 1.0]])]
+    rounded = [(Gamma, [a[:4], b[:4]]), (Beta, [a[:4], b[:4]])]
+    for make, given in ((Exponential, [b]), (Laplace, [a, b]), of_matrix, *rounded):
+        _ = torch.manual_seed(0)
+        leaves = [x.clone().requires_grad_() for x in given]
+        _ = make(*leaves).rsample((2,)).pow(2).sum().backward()
+        numbers([x.grad.half() if make in (Gamma, Beta) else x.grad for x in leaves])
+gradients of densities
+    for kind in (Gamma, Beta, Laplace):
+        values = [0.5, 2.0, 30.0], [1.5, 0.7, 3.0], [0.2, 0.5, 0.9]
+        leaves = [tensor(v, requires_grad=True) for v in values]
+        kind(*leaves[:2]).log_prob(leaves[2]).sum().backward(), numbers([v.grad for v in leaves])
+gradients of what is computed from a parameter, after a first use without
+    for kind in (Bernoulli, Categorical):
+        logits = tensor([0.3, -1.0], requires_grad=True)
+        p = kind(logits=logits)
+        _ = p.sample(), (p.probs**2).sum().backward()
+        logits.grad, repr(p)
+    factor = tensor([[2.0, 0.0], [0.3, 1.0]], requires_grad=True)
+    p = MultivariateNormal(zeros(3, 2), scale_tril=factor)
+    with torch.no_grad():
+        _ = p.covariance_matrix
+    _ = (p.covariance_matrix.sum() + p.precision_matrix.sum()).backward()
+    factor.grad, p, p.expand((2, 3)), p.expand((2, 3)).precision_matrix.shape
+divergences
+    loc, scale, probs = tensor([0.5, -1.0, 2.0]), tensor([0.3, 1.5, 2.0]), tensor([0.0, 0.4, 1.0])
+    table, a = tensor([[0.2, 0.3, 0.5], [0.0, 1.0, 2.0]]), tensor([0.5, 2.0, 30.0])
+    b = tensor([1.5, 0.7, 3.0])
+    pairs = [(Normal(loc, scale), Normal(0.0, 1.0))]
+    pairs += [(Uniform(loc, loc + scale), Uniform(-2.0, 3.0))]
+    pairs += [(Bernoulli(probs), Bernoulli(0.3)), (Bernoulli(0.3), Bernoulli(probs))]
+    pairs += [(Categorical(table), Categorical(ones(2, 3)))]
+    pairs += [(Categorical(ones(2, 3)), Categorical(table))]
+    pairs += [(Independent(Normal(loc, scale), 1), Independent(Normal(loc, 1.0), 1))]
+    pairs += [(kind(a, b), kind(b, a)) for kind in (Gamma, Beta, Laplace)]
+    pairs += [(kind(a), kind(b)) for kind in (Exponential, Poisson)]
+    for p, q in (*pairs, (made["covariance"][0], made["factor"][0])):
+        divergence(p, q)
+    names = "exponential", "laplace", "gamma", "gamma of numbers", "beta", "poisson", "multinomial"
+    for name in (*names, "multinomial of logits", "covariance", "precision", "factor"):
+        told_of(lambda: 1 + divergence(made[name][0], again[name][0]))
+modes
+    a, b = tensor([0.5, 0.5, 1.0, 1.0, 2.0]), tensor([0.5, 0.7, 1.0, 0.5, 2.0])
+    Beta(a, b).mode, Beta(b, a).mode, Gamma(a, b).mode, Gamma(b, a).mode
+refusals
+    Normal(tensor([0.0, float("nan")]), 1.0), Normal(0.0, -1.0), Normal("a", 1.0), Categorical()
+    Categorical(ones(2), ones(2)), Categorical(tensor([-1.0, 2.0])), Categorical(tensor(1.0))
+    Bernoulli(2.0), Bernoulli(), Uniform(1.0, 0.0), Categorical(ones(3)).log_prob(tensor(3))
+    Categorical(ones(3)).rsample(), Normal(0.0, 1.0).log_prob("a")
+    Uniform(0.0, 1.0).log_prob(tensor(2.0)), Bernoulli(0.5).log_prob(tensor(0.5))
+    Normal(zeros(2), 1.0).log_prob(zeros(3)), Independent(Normal(zeros(2), 1.0), 2)
+    divergence(Uniform(0.0, 1.0), Bernoulli(0.5)), Normal(0.0, -1.0, validate_args=False).scale
+    Gamma(-1.0, 1.0), Exponential(ones(2)).log_prob(tensor([-1.0, 1.0]))
+    MultivariateNormal(zeros(2)), divergence(Laplace(0.0, 1.0), Bernoulli(0.5))
+    raised(lambda: MultivariateNormal(zeros(2), -torch.eye(2))).split("\\n")[0]
+    Poisson(1.0).rsample(), Multinomial(3), Multinomial(tensor([3, 4]), ones(2))
+    raised(lambda: Beta(1.0, tensor([1.0, 0.0]))).split("0")[0].split(" (")[0]
+    MultivariateNormal(zeros(2), torch.eye(2), torch.eye(2))
+classes that inherit, as programs write them
+    class Half(Normal):
+        def __init__(self, scale):
+            super().__init__(torch.zeros_like(scale), scale)
+        def expand(self, batch_shape, _instance=None):
+            new = self._get_checked_instance(Half, _instance)
+            return super().expand(batch_shape, new)
+        def rsample(self, sample_shape=()):
+            return super().rsample(sample_shape).abs()
+    class Triangle(Distribution):
+        arg_constraints = {"width": c.positive}
+        def __init__(self, width):
+            (self.width,) = d.utils.broadcast_all(width)
+            super().__init__(self.width.shape)
+        @c.dependent_property(is_discrete=False, event_dim=0)
+        def support(self):
+            return c.interval(-self.width, self.width)
+        def log_prob(self, value):
+            self._validate_sample(value)
+            return (self.width - value.abs()).log() - 2 * self.width.log()
+    p, q = Half(tensor([1.0, 2.0])), Triangle(2.0)
+    p, p.rsample((2,)), p.expand((3, 2)), p.batch_shape, p.log_prob(tensor(0.3))
+    divergence(p, Normal(0.0, 1.0)), q, q.log_prob(tensor([0.5])), repr(q.support)
+    Triangle.support.event_dim, q.log_prob(tensor(3.0)), Triangle(-1.0), q.sample(), q.mean
+    q.expand((2,))
+""")
