@@ -4,7 +4,7 @@ import functools
 import types
 from typing import Any
 
-from tests.answers import raised, sessions, warned
+from tests.answers import sessions, warned
 
 
 def digits(value: Any) -> str:
@@ -150,19 +150,6 @@ def closed_forms(torch: Any) -> Any:
     return answers
 
 
-def fractions(torch: Any) -> Any:
-    """Restarts between epochs."""
-    for factor in (1, 2, 3):
-        optimizer = optimizer_of(torch)
-        scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2, factor)
-        for epoch in (0.25, 1.5, 2, 3.75, 5.5, 14.25, 1):
-            scheduler.step(epoch)
-            state = [scheduler.last_epoch, digits(scheduler.T_cur), digits(scheduler.T_i)]
-            yield [rates(optimizer), state]
-        scheduler.step()
-        yield [rates(optimizer), raised(scheduler.step, -1)]
-
-
 def plateaus(torch: Any) -> Any:
     make = torch.optim.lr_scheduler.ReduceLROnPlateau
     metrics = [1.0, 0.9, 0.9, 0.89, 0.91, 0.95, 0.5, 0.6, 0.7, 0.7, 0.8, 0.4, 0.5, 0.5, 0.5]
@@ -185,95 +172,15 @@ def plateaus(torch: Any) -> Any:
             yield [seen, list(scheduler.state_dict()), scheduler.in_cooldown]
             if not tensor:
                 yield shown(scheduler.state_dict())
-    optimizer = optimizer_of(torch)
-    scheduler = make(optimizer, patience=0, min_lr=[0.1, 0.1])
-    other = make(optimizer, patience=0)
-    optimizer.add_param_group({"params": torch.nn.Parameter(torch.ones(1))})
-    for metric in (1.0, 2.0):
-        other.step(metric)
-    scheduler.step(1.0)
-    yield from [
-        rates(optimizer), raised(scheduler.step, 2.0), warned(lambda: other.step(0, 7)),
-        other.last_epoch, raised(other.get_lr), raised(make, optimizer, factor=1.0),
-        raised(make, optimizer, mode="less"), raised(make, optimizer, threshold_mode="less"),
-        raised(make, optimizer, min_lr=[1.0]), raised(make, 3),
-    ]  # fmt: skip
-
-
-def beginning_late(torch: Any) -> Any:
-    """Schedulers made for a later epoch."""
-    s = torch.optim.lr_scheduler
-    for make in (
-        lambda o: s.StepLR(o, 3, last_epoch=4), lambda o: s.ExponentialLR(o, 0.9, last_epoch=4),
-        lambda o: s.CosineAnnealingLR(o, 7, last_epoch=4), lambda o: s.LinearLR(o, last_epoch=2),
-        lambda o: s.PolynomialLR(o, last_epoch=2), lambda o: s.MultiStepLR(o, [5], last_epoch=4),
-        lambda o: s.ConstantLR(o, last_epoch=2), lambda o: s.LambdaLR(o, lambda e: e, last_epoch=4),
-        lambda o: s.CosineAnnealingWarmRestarts(o, 7, last_epoch=4),
-        lambda o: s.CyclicLR(o, 0.1, 0.2, 4, last_epoch=4, cycle_momentum=False),
-    ):  # fmt: skip
-        optimizer = optimizer_of(torch)
-        error = raised(make, optimizer)
-        for group in optimizer.param_groups:
-            group["initial_lr"] = group["lr"] * 2
-        scheduler = make(optimizer)
-        seen = [rates(optimizer)]
-        optimizer.step()
-        for _ in range(3):
-            scheduler.step()
-            seen.append(rates(optimizer))
-        yield [error, seen]
-
-
-def combinations(torch: Any) -> Any:
-    """Sequences of sequences and chains, several schedulers of one optimizer."""
-    s = torch.optim.lr_scheduler
-    inner = lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=2), s.StepLR(o, 2)], [2])  # noqa: E731
-    chain = lambda o: s.ChainedScheduler([s.StepLR(o, 2), s.ExponentialLR(o, 0.9)])  # noqa: E731
-    late = lambda o: s.SequentialLR(o, [s.StepLR(o, 2), s.ExponentialLR(o, 0.5)], [0])  # noqa: E731
-    yield from [
-        drive(torch, lambda o: s.SequentialLR(o, [inner(o), s.ExponentialLR(o, 0.5)], [5])),
-        raised(
-            drive, torch, lambda o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), inner(o)], [4])
-        ),
-        drive(torch, chain), drive(torch, late),
-        drive(torch, lambda o: s.ChainedScheduler((s.LinearLR(o), s.StepLR(o, 4)), o)),
-    ]  # fmt: skip
-    optimizer = optimizer_of(torch)
-    first, second = s.StepLR(optimizer, 2), s.ExponentialLR(optimizer, 0.9)
-    advance(optimizer, first, second, times=5)
-    yield from [rates(optimizer), first.get_last_lr() == second.get_last_lr()]
-
-
-def callables(torch: Any) -> Any:
-    """Objects in place of functions have a state of their own."""
-    s = torch.optim.lr_scheduler
-
-    class Falling:
-        def __init__(self, by: float) -> None:
-            self.by = by
-
-        def __call__(self, epoch: float) -> float:
-            return self.by**epoch
-
-    for make in (lambda o, f: s.LambdaLR(o, [f, lambda e: 1.0]),
-                 lambda o, f: s.MultiplicativeLR(o, f),
-                 lambda o, f: s.CyclicLR(o, 0.1, 0.2, 2, scale_fn=f)):  # fmt: skip
-        scheduler = make(optimizer_of(torch), Falling(0.5))
-        state = scheduler.state_dict()
-        yield shown(state)
-        optimizer = optimizer_of(torch)
-        other = make(optimizer, Falling(0.1))
-        other.load_state_dict(dict(state))
-        advance(optimizer, other)
-        yield rates(optimizer)
 
 
 def _names(torch: Any) -> dict[str, Any]:
     s = torch.optim.lr_scheduler
     public = {name: value for name, value in vars(s).items() if isinstance(value, type)}
     return public | {
-        "made": functools.partial(optimizer_of, torch), "types": types,
-        "o": optimizer_of(torch), "SWALR": torch.optim.swa_utils.SWALR,
+        "made": functools.partial(optimizer_of, torch), "types": types, "rates": rates,
+        "o": optimizer_of(torch), "SWALR": torch.optim.swa_utils.SWALR, "advance": advance,
+        "drive": functools.partial(drive, torch), "digits": digits, "shown": shown,
     }  # fmt: skip
 
 
@@ -326,4 +233,64 @@ of several
     SequentialLR(o, [], []), SequentialLR(o, [one], [2]), SequentialLR(o, [one, plateau], [2])
     SequentialLR(o, [3], []), SequentialLR(o, [one, two], [2]), ChainedScheduler([])
     ChainedScheduler([one, two]), ChainedScheduler([plateau]), ChainedScheduler([one, 3])
+of plateaus
+    scheduler = ReduceLROnPlateau(o, patience=0, min_lr=[0.1, 0.1])
+    other = ReduceLROnPlateau(o, patience=0)
+    _ = o.add_param_group({"params": torch.nn.Parameter(torch.ones(1))})
+    _ = other.step(1.0), other.step(2.0), scheduler.step(1.0)
+    rates(o), scheduler.step(2.0), warned(lambda: other.step(0, 7)), other.last_epoch
+    other.get_lr(), ReduceLROnPlateau(o, factor=1.0), ReduceLROnPlateau(o, mode="less")
+    ReduceLROnPlateau(o, threshold_mode="less"), ReduceLROnPlateau(o, min_lr=[1.0])
+    ReduceLROnPlateau(3)
+""")
+
+uses = session("""
+restarts between epochs
+    for factor in (1, 2, 3):
+        o = made()
+        scheduler = CosineAnnealingWarmRestarts(o, 2, factor)
+        for epoch in (0.25, 1.5, 2, 3.75, 5.5, 14.25, 1):
+            _ = scheduler.step(epoch)
+            rates(o), scheduler.last_epoch, digits(scheduler.T_cur), digits(scheduler.T_i)
+        _ = scheduler.step()
+        rates(o), scheduler.step(-1)
+schedulers for a later epoch
+    makes = [lambda o: StepLR(o, 3, last_epoch=4), lambda o: ExponentialLR(o, 0.9, last_epoch=4)]
+    makes += [lambda o: CosineAnnealingLR(o, 7, last_epoch=4), lambda o: LinearLR(o, last_epoch=2)]
+    makes += [lambda o: PolynomialLR(o, last_epoch=2), lambda o: MultiStepLR(o, [5], last_epoch=4)]
+    makes += [lambda o: ConstantLR(o, last_epoch=2)]
+    makes += [lambda o: LambdaLR(o, lambda e: e, last_epoch=4)]
+    makes += [lambda o: CosineAnnealingWarmRestarts(o, 7, last_epoch=4)]
+    makes += [lambda o: CyclicLR(o, 0.1, 0.2, 4, last_epoch=4, cycle_momentum=False)]
+    for make in makes:
+        o = made()
+        raised(make, o)
+        for group in o.param_groups:
+            group["initial_lr"] = group["lr"] * 2
+        scheduler = make(o)
+        rates(o), o.step()
+        for _ in range(3):
+            scheduler.step(), rates(o)
+sequences of sequences and chains, several schedulers of one optimizer
+    inner = lambda o: SequentialLR(o, [LinearLR(o, 0.1, total_iters=2), StepLR(o, 2)], [2])
+    drive(lambda o: SequentialLR(o, [inner(o), ExponentialLR(o, 0.5)], [5]))
+    drive(lambda o: SequentialLR(o, [ConstantLR(o, 0.1, 2), inner(o)], [4]))
+    drive(lambda o: ChainedScheduler([StepLR(o, 2), ExponentialLR(o, 0.9)]))
+    drive(lambda o: SequentialLR(o, [StepLR(o, 2), ExponentialLR(o, 0.5)], [0]))
+    drive(lambda o: ChainedScheduler((LinearLR(o), StepLR(o, 4)), o))
+    first, second = StepLR(o, 2), ExponentialLR(o, 0.9)
+    _ = advance(o, first, second, times=5)
+    rates(o), first.get_last_lr() == second.get_last_lr()
+objects in place of functions have a state of their own
+    class Falling:
+        def __init__(self, by):
+            self.by = by
+        def __call__(self, epoch):
+            return self.by**epoch
+    makes = [lambda o, f: LambdaLR(o, [f, lambda e: 1.0]), MultiplicativeLR]
+    for make in (*makes, lambda o, f: CyclicLR(o, 0.1, 0.2, 2, scale_fn=f)):
+        state, o = make(made(), Falling(0.5)).state_dict(), made()
+        other = make(o, Falling(0.1))
+        _ = other.load_state_dict(dict(state)), advance(o, other)
+        shown(state), rates(o)
 """)
