@@ -1,6 +1,7 @@
 """A compiled forward whose result goes backward outside: the same bits as without the compiler."""
 
 import copy
+import inspect
 import pickle
 import weakref
 from collections.abc import Callable
@@ -60,57 +61,40 @@ def mlp() -> Any:
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
 
 
-def batch_norm() -> Any:
-    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 2))
-
-
-def dropout() -> Any:
-    return nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.LayerNorm(8), nn.Linear(8, 2))
-
-
-def convolution() -> Any:
-    return nn.Sequential(
-        nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 3, 2, padding=1), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(3, 2),
-    )  # fmt: skip
-
-
 def frozen() -> Any:
     model = mlp()
     model[0].weight.requires_grad_(False)
     return model
 
 
-def own() -> Any:
-    return Own(4, 2)
+MODELS: dict[str, Callable[[], Any]] = {
+    "plain": mlp, "frozen": frozen, "tied": Tied, "cell": Cell, "own": lambda: Own(4, 2),
+    "norm": lambda: nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 2)
+    ),
+    "dropout": lambda: nn.Sequential(
+        nn.Linear(4, 8), nn.Dropout(0.5), nn.LayerNorm(8), nn.Linear(8, 2)
+    ),
+    "convolution": lambda: nn.Sequential(
+        nn.Unflatten(1, (1, 2, 2)), nn.Conv2d(1, 3, 2, padding=1), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(3, 2),
+    ),
+}  # fmt: skip
 
 
 def classify(model: Any, f: Any, x: Any) -> Any:
     return F.cross_entropy(f(x), LABELS[: len(x)])
 
 
-def add_up(model: Any, f: Any, x: Any) -> Any:
-    return f(x).sum()
-
-
-def penalize(model: Any, f: Any, x: Any) -> Any:
-    return f(x).pow(2).mean() + 0.1 * sum(p.pow(2).sum() for p in model.parameters())
-
-
-def twice(model: Any, f: Any, x: Any) -> Any:
-    return (f(x) * f(x * 2)).mean()
-
-
-def given_a_graph(model: Any, f: Any, x: Any) -> Any:
-    return f(x * next(model.parameters()).sum()).pow(2).mean()
-
-
-def switch(n: int, model: Any) -> None:
-    model.train(n % 3 > 0)
-
-
-def freeze(n: int, model: Any) -> None:
-    next(model.parameters()).requires_grad_(n < 4)
+LOSSES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "classify": classify,
+    "add up": lambda model, f, x: f(x).sum(),
+    "penalize": lambda model, f, x: (
+        f(x).pow(2).mean() + 0.1 * sum(p.pow(2).sum() for p in model.parameters())
+    ),
+    "call twice": lambda model, f, x: (f(x) * f(x * 2)).mean(),
+    "give a graph": lambda model, f, x: f(x * next(model.parameters()).sum()).pow(2).mean(),
+}
 
 
 def replace(n: int, model: Any) -> None:
@@ -123,27 +107,30 @@ def listen(n: int, model: Any) -> None:
         next(model.parameters()).register_hook(lambda g: g * 2)
 
 
-def stay(n: int, model: Any) -> None: ...
-
-
+CHANGES: dict[str, Callable[[int, Any], Any]] = {
+    "": lambda n, model: None, "replace": replace, "listen": listen,
+    "switch": lambda n, model: model.train(n % 3 > 0),
+    "freeze": lambda n, model: next(model.parameters()).requires_grad_(n < 4),
+}  # fmt: skip
 # A model, its loss, what happens before each step.
-TRAININGS: list[tuple[Callable[[], Any], Any, Any]] = [
-    *((make, classify, stay) for make in (mlp, batch_norm, dropout, convolution, Tied, Cell, own)),
-    (batch_norm, add_up, stay), (frozen, penalize, stay), (batch_norm, twice, stay),
-    (dropout, given_a_graph, stay), (Tied, given_a_graph, stay), (dropout, classify, switch),
-    (mlp, classify, freeze), (mlp, classify, replace), (mlp, classify, listen),
+TRAININGS = [
+    *((name, "classify", "") for name in MODELS),
+    ("norm", "add up", ""), ("frozen", "penalize", ""), ("norm", "call twice", ""),
+    ("dropout", "give a graph", ""), ("tied", "give a graph", ""),
+    ("dropout", "classify", "switch"),
+    *(("plain", "classify", change) for change in ("freeze", "replace", "listen")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "loss", "change"), TRAININGS)
-def test_a_training(make: Any, loss: Any, change: Any) -> None:
+@pytest.mark.parametrize(("name", "loss", "change"), TRAININGS)
+def test_a_training(name: str, loss: str, change: str) -> None:
     def train(compiled: Any) -> Any:
-        model = make()
+        model = MODELS[name]()
         f = compiled(model)
         optimizer = optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1, momentum=0.9)
         for n in range(CALLS):
-            change(n, model)
-            out = loss(model, f, array(4 + n % 4 // 2 * 2, 4, seed=n))
+            CHANGES[change](n, model)
+            out = LOSSES[loss](model, f, array(4 + n % 4 // 2 * 2, 4, seed=n))
             optimizer.zero_grad()
             out.backward()
             optimizer.step()
@@ -207,28 +194,10 @@ def again(f: Any, w: Any) -> Any:
     return w.grad
 
 
-def nothing(f: Any, w: Any) -> Any:
-    return [f(array(3, 3, seed=n)).detach() for n in range(4)]
-
-
-def in_a_graph(f: Any, w: Any) -> Any:
-    (f(w * 2).t() @ w).sum().backward()
-    return w.grad
-
-
 def of_an_argument(f: Any, w: Any) -> Any:
     x = array(3, 3).requires_grad_()
     f(x).sum().backward()
-    return x.grad, w.grad
-
-
-def wanted(f: Any, w: Any) -> Any:
-    x = array(3, 3).requires_grad_()
-    return torch.autograd.grad(f(x).sum(), x)
-
-
-def batched(f: Any, w: Any) -> Any:
-    return torch.autograd.grad(f(array(3, 3)), w, array(2, 3, 3), is_grads_batched=True)
+    return x.grad, w.grad, torch.autograd.grad(f(x).sum(), x)
 
 
 def without_recording(f: Any, w: Any) -> Any:
@@ -244,23 +213,25 @@ def written_afterwards(f: Any, w: Any) -> Any:
     return f(array(3, 3)).detach()
 
 
-def second(f: Any, w: Any) -> Any:
-    out = []
-    for n in range(3):
-        (g,) = torch.autograd.grad(f(array(3, 3, seed=n)).sum(), w, create_graph=True)
-        (g * g).sum().backward()
-        out.append(w.grad.clone())
-    return out
-
-
 def added_up(f: Any, w: Any) -> Any:
     for n in range(4):
         f(array(3, 3, seed=n)).sum().backward()
         yield w.grad.clone()
 
 
-def mapped(f: Any, w: Any) -> Any:
-    return torch.func.vmap(torch.func.grad(lambda x: f(x).sum()))(array(2, 3, 3)).detach()
+USES: dict[str, Callable[[Any, Any], Any]] = {
+    "hooks of the node": hooks_of_the_node, "two graphs": two_graphs, "again": again,
+    "of an argument": of_an_argument, "without recording": without_recording,
+    "written afterwards": written_afterwards, "added up": added_up,
+    "no backward": lambda f, w: [f(array(3, 3, seed=n)).detach() for n in range(4)],
+    "in a graph": lambda f, w: ((f(w * 2).t() @ w).sum().backward(), w.grad),
+    "batched": lambda f, w: torch.autograd.grad(
+        f(array(3, 3)), w, array(2, 3, 3), is_grads_batched=True
+    ),
+    "mapped": lambda f, w: torch.func.vmap(torch.func.grad(lambda x: f(x).sum()))(
+        array(2, 3, 3)
+    ).detach(),
+}  # fmt: skip
 
 
 def clearing(x: Any, w: Any) -> Any:
@@ -269,26 +240,27 @@ def clearing(x: Any, w: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:nanotorch.compile runs")
-@pytest.mark.parametrize(("body", "use"), [
-    *((product, use) for use in (
-        hooks_of_the_node, two_graphs, again, nothing, in_a_graph, of_an_argument, wanted, batched,
-        without_recording, written_afterwards, added_up, mapped,
-    )), (clearing, added_up),
-])  # fmt: skip
-def test_a_use(body: Any, use: Any) -> None:
+@pytest.mark.parametrize(
+    ("body", "use"), [*((product, use) for use in USES), (clearing, "added up")]
+)
+def test_a_use(body: Any, use: str) -> None:
     def program(compiled: Any) -> Any:
         f, w = warm(compiled, body)
         for _ in range(5):  # also where gradients turn out to come in another layout
             w.grad = None
-            found = use(f, w)
-            yield found if isinstance(found, torch.Tensor) else list(found)
+            found = USES[use](f, w)
+            yield list(found) if inspect.isgenerator(found) else found
 
     alike(program)
 
 
 def test_gradients_of_gradients_run_as_it_is() -> None:
     def program(compiled: Any) -> Any:
-        return second(*warm(compiled))
+        f, w = warm(compiled)
+        for n in range(3):
+            (g,) = torch.autograd.grad(f(array(3, 3, seed=n)).sum(), w, create_graph=True)
+            (g * g).sum().backward()
+            yield w.grad.clone()
 
     (warned,) = caught(lambda: alike(program, fullgraph=False, compiles=False))
     assert "gradients of its gradients" in warned
@@ -338,7 +310,7 @@ def test_programs(program: Any) -> None:
 @pytest.mark.parametrize("used", ["loss", "rest", "both", "in turn"])
 def test_several_results(used: str) -> None:
     def program(compiled: Any) -> Any:
-        model, head = batch_norm(), nn.Linear(2, 2)
+        model, head = MODELS["norm"](), nn.Linear(2, 2)
 
         def step(x: Any) -> Any:
             out = model(x)
@@ -403,25 +375,17 @@ def test_users_code_in_a_backward_runs_once_a_pass(hook: Any, place: str, capsys
     assert total == CALLS
 
 
-def write_argument(x: Any, w: Any, out: Any) -> None:
-    x.add_(1)
-
-
-def write_leaf(x: Any, w: Any, out: Any) -> None:
-    w.add_(1)
-
-
-def write_result(x: Any, w: Any, out: Any) -> None:
-    out.add_(1)
-
-
+WRITES = {
+    "argument": lambda x, w, out: x.add_(1), "leaf": lambda x, w, out: w.add_(1),
+    "result": lambda x, w, out: out.add_(1),
+}  # fmt: skip
 BODIES = [
     product, lambda x, w: (x @ w).sigmoid(), lambda x, w: x + w, lambda x, w: (x * w).exp(),
     lambda x, w: x.clone() * w,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("write", [write_argument, write_leaf, write_result])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("body", BODIES)
 def test_what_is_written_to_in_between_is_noticed(body: Any, write: Any) -> None:
     def program(compiled: Any) -> Any:
