@@ -84,6 +84,36 @@ failing
     check(lambda x: x.sqrt(), leaf64(-1.0)), check(lambda x: 1 / 0, x)
     check(lambda x: x.mul_(2), x), check(make(lambda ctx, x: x * 2, lambda ctx, g: None).apply, x)
     check(make(lambda ctx, x: x * 2, lambda ctx, g: g * 0 + 2).apply, x, atol=10)
+wrong by a tenth of a percent: less than the usual tolerance
+    def slope(ctx, x, g, factor):
+        ctx.save_for_backward(x, g)
+        ctx.factor = factor
+        return 3 * x * x * g
+    def of_slope(ctx, h):
+        x, g = ctx.saved_tensors
+        return 6 * x * g * h * ctx.factor, 3 * x * x * h, None
+    def cube(ctx, x, first, second):
+        ctx.save_for_backward(x)
+        ctx.factors = first, second
+        return x * x * x
+    def of_cube(ctx, g):
+        (x,), (first, second) = ctx.saved_tensors, ctx.factors
+        return slopes.apply(x, g * first, second), None, None
+    x, tight, off = leaf64(0.5, -1.0, 2.0), {"atol": 1e-7, "rtol": 1e-5}, 1.001
+    slopes, cubes = make(slope, of_slope), make(cube, of_cube).apply
+    check(cubes, (x, 1.0, 1.0), **tight), check2(cubes, (x, 1.0, 1.0), **tight)
+    check(cubes, (x, off, 1.0), **tight), check(cubes, (x, off, 1.0))
+    check(cubes, (x, off, 1.0), raise_exception=False, **tight), check(cubes, (x, 1.01, 1.0))
+    check(cubes, (x, 1.0, off), **tight)
+    raised(check2, cubes, (x, 1.0, off), **tight).split("\\n")[0]
+    x, factors = torch.arange(15.0).double().reshape(5, 3), torch.full((5, 3), 2.0).double()
+    factors[3, 1] *= off
+    check(make(lambda ctx, x: x * 2, lambda ctx, g: g * factors).apply, x.requires_grad_(), **tight)
+a backward that varies; inputs stay as they were
+    calls = iter(range(100))
+    moody = make(lambda ctx, x: x * 2, lambda ctx, g: g * (2 + 1e-9 * next(calls))).apply
+    raised(check, moody, x).split("reentrant")[0], check(moody, x, nondet_tol=1e-6)
+    check(lambda x: x.exp(), x), x, x._version, x.grad
 where no gradient arrives, none may be made up
     def forward(ctx, x):
         ctx.set_materialize_grads(False)

@@ -112,3 +112,17 @@ def test_hooks_of_saved_tensors_for_a_view_of_what_was_made_before() -> None:
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
             z = y.view(-1) * 2
         assert torch.autograd.grad(z.sum(), y)[0].eq(2).all()
+
+
+def test_gradients_are_checked_in_reverse_mode_only() -> None:
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="no forward-mode"):
+        torch.autograd.gradcheck(lambda x: x, x, check_forward_ad=True)
+    with pytest.raises(AssertionError, match="check_rev_over_rev"):
+        torch.autograd.gradgradcheck(lambda x: x, x, check_rev_over_rev=False)
+
+
+def test_an_empty_output_has_an_empty_jacobian() -> None:
+    x, jacobian = torch.ones(3), torch.autograd.functional.jacobian
+    assert jacobian(lambda x: x[:0] * 2, x).shape == (0, 3)
+    assert jacobian(lambda x: x * 2, x[:0]).shape == (0, 0)
