@@ -12,6 +12,7 @@ LAZY += ("torch", "tqdm", "yaml")
 LATER = ("numpy.random", "pathlib", "nanotorch.nn", "nanotorch.autograd.functional")
 LATER += ("nanotorch.autograd.graph_view", "nanotorch.compile.compiler", "nanotorch.linalg")
 LATER += ("nanotorch.cuda", "nanotorch.ops.fused", "dataclasses", "numpy.typing")
+LATER += ("nanotorch.serialization",)
 
 
 def loaded_by(source: str, names: tuple[str, ...] = LAZY) -> list[str]:
