@@ -85,7 +85,11 @@ def switching(torch: Any) -> Any:
             yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
         yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
     torch.autograd.set_detect_anomaly(True)
-    yield torch.is_anomaly_enabled()
+    with warnings.catch_warnings(action="ignore"), torch.autograd.detect_anomaly(check_nan=False):
+        yield torch.is_anomaly_check_nan_enabled()
+        torch.autograd.set_detect_anomaly(False)
+        yield torch.is_anomaly_enabled()
+    yield from [torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()]
     torch.autograd.set_detect_anomaly(False)
     yield torch.is_anomaly_enabled()
     yield raised(torch.autograd.set_detect_anomaly, "yes")
