@@ -1,8 +1,9 @@
 """L-BFGS, with and without line search."""
 
+import functools
 from typing import Any
 
-from tests.answers import numbers, raised
+from tests.answers import numbers, sessions
 
 # Of a few terms, in a valley whose curvature, 200, is by what roundings are magnified.
 ROUNDING = {"depth": 200, "terms": 16}
@@ -48,73 +49,49 @@ def run(torch: Any, steep: float, steps: int, sign: float = 1.0, **options: Any)
     ]  # fmt: skip
 
 
-def fixed(torch: Any) -> Any:
-    return [
-        run(torch, 1.0, 1, lr=0.1), run(torch, 1.0, 2, lr=0.1), run(torch, 1.0, 1, max_iter=5),
-        run(torch, 100.0, 2, lr=0.1, history_size=3, max_iter=6),
-        run(torch, 1.0, 3, lr=0.1, max_iter=1), run(torch, 1.0, 1, lr=0.1, max_eval=3),
-        run(torch, 1.0, 1, lr=torch.tensor(0.1)),
-        run(torch, 1.0, 2, -1.0, lr=0.1, max_iter=4, maximize=True),
-        run(torch, 1.0, 1, lr=0.1, tolerance_grad=1.0),
-        run(torch, 1.0, 1, lr=0.1, tolerance_change=0.1),
-        run(torch, 1.0, 1, tolerance_grad=1e3), run(torch, 1.0, 1, lr=0.0),
-    ]  # fmt: skip
+def _names(torch: Any) -> dict[str, Any]:
+    return {
+        "fixed": functools.partial(run, torch), "make": torch.optim.LBFGS,
+        "search": functools.partial(run, torch, line_search_fn="strong_wolfe"),
+        "searching": functools.partial(torch.optim.LBFGS, line_search_fn="strong_wolfe"),
+        "parameter": lambda value: torch.nn.Parameter(torch.tensor([value], dtype=torch.float64)),
+        "one": torch.nn.Parameter(torch.ones(1)), "other": torch.nn.Parameter(torch.ones(1)),
+    }  # fmt: skip
 
 
-def searching(torch: Any) -> Any:
-    wolfe = {"line_search_fn": "strong_wolfe"}
-    return [
-        run(torch, 1.0, 1, **wolfe), run(torch, 100.0, 1, **wolfe),
-        run(torch, 100.0, 1, **wolfe, lr=0.1, history_size=3),
-        run(torch, 100.0, 1, **wolfe, lr=0.001), run(torch, 100.0, 1, **wolfe, lr=30),
-        run(torch, 1.0, 1, **wolfe, lr=torch.tensor(0.5)),
-        run(torch, 100.0, 3, **wolfe, max_iter=4, max_eval=5),
-        run(torch, 100.0, 1, **wolfe, max_iter=10, max_eval=2),
-        run(torch, 1.0, 1, -1.0, **wolfe, maximize=True),
-    ]  # fmt: skip
+session = sessions(_names)
 
-
-def bounded_searches(torch: Any) -> Any:
-    """Functions of which a search finds the far wall, a cliff, or no end."""
-    for power, shift in ((2, 50.0), (4, 3.0), (6, -2.0), (8, 1.5)):
-        p = torch.nn.Parameter(torch.tensor([0.1], dtype=torch.float64))
-        optimizer = torch.optim.LBFGS([p], line_search_fn="strong_wolfe", max_iter=4)
-
-        def closure() -> Any:
-            optimizer.zero_grad()
-            loss = ((p - shift) ** power).sum() + (5 * p).sin().sum()
-            loss.backward()
-            return loss
-
-        loss = optimizer.step(closure)
-        yield [numbers(loss), numbers(p), optimizer.state[p]["func_evals"]]
-    p = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
-    optimizer = torch.optim.LBFGS([p], line_search_fn="strong_wolfe", max_iter=3)
-
-    def falling() -> Any:
-        optimizer.zero_grad()
-        loss = -p.sum()
+steps = session("""
+without line search
+    fixed(1.0, 1, lr=0.1), fixed(1.0, 2, lr=0.1), fixed(1.0, 1, max_iter=5)
+    fixed(100.0, 2, lr=0.1, history_size=3, max_iter=6), fixed(1.0, 3, lr=0.1, max_iter=1)
+    fixed(1.0, 1, lr=0.1, max_eval=3), fixed(1.0, 1, lr=torch.tensor(0.1))
+    fixed(1.0, 2, -1.0, lr=0.1, max_iter=4, maximize=True)
+    fixed(1.0, 1, lr=0.1, tolerance_grad=1.0)
+    fixed(1.0, 1, lr=0.1, tolerance_change=0.1), fixed(1.0, 1, tolerance_grad=1e3)
+    fixed(1.0, 1, lr=0.0)
+with line search
+    search(1.0, 1), search(100.0, 1), search(100.0, 1, lr=0.1, history_size=3)
+    search(100.0, 1, lr=0.001), search(100.0, 1, lr=30), search(1.0, 1, lr=torch.tensor(0.5))
+    search(100.0, 3, max_iter=4, max_eval=5), search(100.0, 1, max_iter=10, max_eval=2)
+    search(1.0, 1, -1.0, maximize=True)
+of functions of which a search finds the far wall, a cliff, or no end
+    def closure():
+        o.zero_grad()
+        loss = ((p - shift) ** power).sum() + (5 * p).sin().sum() if power else -p.sum()
         loss.backward()
         return loss
-
-    optimizer.step(falling)
-    yield from [numbers(p), optimizer.state[p]["func_evals"]]
-
-
-def arguments(torch: Any) -> Any:
-    make = torch.optim.LBFGS
-    p, q = (torch.nn.Parameter(torch.ones(1)) for _ in range(2))
-    optimizer = make([p], line_search_fn="golden")
-    empty = make([{"params": []}])
-
-    def closure() -> Any:
-        p.grad = torch.ones(1)
+    for power, shift in ((2, 50.0), (4, 3.0), (6, -2.0), (8, 1.5), (0, 0)):
+        p = parameter(0.1 if power else 1.0)
+        o = searching([p], max_iter=4 if power else 3)
+        numbers(o.step(closure)), numbers(p), o.state[p]["func_evals"]
+arguments
+    o, empty = make([one], line_search_fn="golden"), make([{"params": []}])
+    def closure():
+        one.grad = torch.ones(1)
         return torch.tensor(1.0)
-
-    return [
-        raised(make, [p], lr=-1), raised(make, [p], lr=torch.ones(2)),
-        raised(make, [{"params": p}, {"params": q}]), raised(make, []), raised(optimizer.step),
-        raised(optimizer.step, closure), optimizer.state_dict()["state"][0]["n_iter"],
-        numbers(empty.step(closure)), make([p]), make([p], max_iter=7, lr=torch.tensor(0.5)),
-        [p._version],
-    ]  # fmt: skip
+    make([one], lr=-1), make([one], lr=torch.ones(2)), make([{"params": one}, {"params": other}])
+    make([]), o.step(), o.step(closure), o.state_dict()["state"][0]["n_iter"]
+    numbers(empty.step(closure)), make([one]), make([one], max_iter=7, lr=torch.tensor(0.5))
+    one._version
+""")
