@@ -1,6 +1,6 @@
 """What a replay depends on may change between calls; it then does what the step would do."""
 
-import importlib
+import functools
 import math
 import operator
 import tracemalloc
@@ -120,6 +120,12 @@ def gradient_given(n: int, step: Any) -> None:
         step.b.grad = None
 
 
+def many() -> Any:
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    return usual(model, optimizer, lambda *parts: sum(model(x).pow(2).sum() for x in parts))
+
+
 def accumulating() -> Any:
     model = nn.Linear(4, 2)
     return usual(model, None, lambda x: model(x).pow(2).mean())
@@ -146,6 +152,7 @@ CHANGING: list[tuple[Any, int, Any, Any, int]] = [
     (of_a_scale, 12, lambda n: (), scale, 2),
     (unlike, 12, lambda n: (), gradient_given, 4),
     (accumulating, 16, one, clear, 2),
+    (many, 8, lambda n: tuple([array(5, 4, seed=20 * n + i) for i in range(9)]), stay, 1),
 ]
 
 
@@ -160,26 +167,6 @@ def test_a_trace_holds_nothing_once_it_is_over() -> None:
     with uncollected():
         step = compare(small, calls=16, arguments=batch)
     assert len(step.report().plans) == 2, str(step.report())
-
-
-def test_two_shapes_by_turns_need_no_new_look(monkeypatch: Any) -> None:
-    looks: list[Any] = []
-    compiler = importlib.import_module("nanotorch.compile.compiler")
-    original = compiler.Guards.of
-    monkeypatch.setattr(compiler.Guards, "of", lambda *given: looks.append(1) or original(*given))
-
-    def count(n: int, step: Any) -> None:
-        if n == 20:
-            looks.clear()
-
-    compare(small, calls=40, arguments=batch, between=count)
-    assert not looks
-
-
-def many_arguments() -> Any:
-    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
-    optimizer = optim.SGD(model.parameters(), lr=0.1)
-    return usual(model, optimizer, lambda *parts: sum(model(x).pow(2).sum() for x in parts))
 
 
 def gradients_zeroed() -> Any:
@@ -267,10 +254,6 @@ def evaluation(mode: Any) -> Any:
 ])  # fmt: skip
 def test_steps_of_other_kinds(make: Any) -> None:
     compare(make)
-
-
-def test_many_arguments() -> None:
-    compare(many_arguments, 8, lambda n: tuple([array(5, 4, seed=20 * n + i) for i in range(9)]))
 
 
 def test_a_kept_loss_and_kept_gradients_stay() -> None:
@@ -377,6 +360,10 @@ class Base:
 
     scale = 2.0
 
+    @functools.cached_property
+    def cached(self) -> float:
+        return 2.0
+
     def helper(self, x: Any) -> Any:
         return x * self.scale
 
@@ -413,6 +400,7 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
         lambda w, o: w * operator.attrgetter("si" + "ze")(o), lambda o: SET(o, "size", 5.0),
     ),
     "reads the dict": (lambda w, o: w * o.__dict__["size"], lambda o: SET(o, "size", 5.0)),
+    "computed once": (lambda w, o: w * o.cached, lambda o: vars(o).update(cached=5.0)),
     "tries": (lambda w, o: w * tries(o.inner), lambda o: SET(o.inner, "missing", 5.0)),
     "an instance hides": (lambda w, o: o.helper(w), lambda o: SET(o, "helper", lambda x: x * 5)),
     "a class hides": (

@@ -19,6 +19,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
 from tests.compile.beside import alike, array, caught, compare, flat, of_leaf, usual
+from tests.compile.test_changes import batch, small
 
 
 def scene(loss: Callable[[Any, Any, Any], Any], trains: bool = True) -> Any:
@@ -415,6 +416,12 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(looked: dict[st
     assert len(f.report().plans) == 1
     assert LEAF in f.report().problem
     assert "1 captured" in str(f.report())
+
+
+def test_two_shapes_by_turns_need_no_new_look(looked: dict[str, int]) -> None:
+    looks: list[int] = []
+    compare(small, 40, batch, lambda n, step: looks.append(looked["of"]))
+    assert looks[-1] == looks[-20] > 0
 
 
 def test_arguments_that_always_lie_in_a_tensor_in_reach(looked: dict[str, int]) -> None:

@@ -1,6 +1,5 @@
 """Compiled steps beside the steps themselves: models, operations, several functions."""
 
-import functools
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -243,27 +242,6 @@ def test_steps_that_switch_between_training_and_evaluation() -> None:
             yield [module.training for module in model.modules()]
 
     alike(program)
-
-
-class Net(nn.Linear):
-    @functools.cached_property
-    def scale(self) -> float:
-        return 2.0
-
-    def forward(self, x: Any) -> Any:
-        return super().forward(x) * self.scale
-
-
-def test_an_attribute_that_is_computed_once() -> None:
-    def make() -> Any:
-        model = Net(4, 2)
-        return usual(model, None, lambda x: model(x).pow(2).mean())
-
-    def change(n: int, step: Any) -> None:
-        if n == 6:
-            vars(step.model)["scale"] = 3.0
-
-    compare(make, calls=12, arguments=lambda n: (array(6, 4),), between=change)
 
 
 # Calls that are replaced by faster ones give the same bits.
