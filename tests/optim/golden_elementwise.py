@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from tests.answers import numbers, raised
+from tests.answers import numbers, outcome, raised
 from tests.optim.golden_sgd import feed, trajectory, with_closures
 from tests.optim.golden_state import made
 
@@ -27,7 +27,11 @@ def last(torch: Any, make: Any, steps: int, dtype: Any = None) -> Any:
 
 
 # Of all combinations of the choices, where the trajectories end.
+OF_ADAM = {"weight_decay": (0, 0.1), "amsgrad": (False, True), "maximize": (False, True)}
 CHOICES: dict[str, dict[str, Any]] = {
+    "SGD": {"momentum": (0, 0.9), "dampening": (0, 0.3), "weight_decay": (0, 0.1),
+            "nesterov": (True, False), "maximize": (False, True)},
+    "Adam": OF_ADAM, "AdamW": OF_ADAM,
     "Adadelta": {"rho": (0.9, 0.4), "weight_decay": (0, 0.1), "maximize": (False, True)},
     "Adagrad": {"lr_decay": (0, 0.1), "weight_decay": (0, 0.1),
                 "initial_accumulator_value": (0, 0.5), "maximize": (False, True)},
@@ -55,7 +59,7 @@ def trajectories(torch: Any) -> Any:
         given = [
             dict(zip(choices, one, strict=True)) for one in itertools.product(*choices.values())
         ]
-        ends = [last(torch, lambda ps: make(ps, lr=0.05, **some), 12) for some in given]
+        ends = [outcome(last, torch, lambda ps: make(ps, lr=0.05, **some), 12) for some in given]
         double = last(torch, lambda ps: make(ps, lr=0.05, **given[-1]), 12, torch.float64)
         answers[kind] = [*ends, double, last(torch, make, 12)]
     return answers
@@ -119,7 +123,7 @@ def arguments(torch: Any) -> Any:
 
 def capturable(torch: Any) -> Any:
     """Only accelerators capture steps."""
-    for kind in (*(k for k in CHOICES if k != "Adagrad"), "Adam", "AdamW"):
+    for kind in (kind for kind in CHOICES if kind not in ("Adagrad", "SGD")):
         p = torch.nn.Parameter(torch.ones(1))
         optimizer = getattr(torch.optim, kind)([p], capturable=True)
         yield raised(optimizer.step)

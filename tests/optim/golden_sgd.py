@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import itertools
 import pickle
 import sys
 from collections.abc import Callable
@@ -40,33 +39,19 @@ def trajectory(torch: Any, make: Any, steps: int = 6, dtype: Any = None) -> Any:
     return [seen, state, [p._version for p in params]]
 
 
-def sgd(torch: Any) -> Any:
-    make = torch.optim.SGD
-    names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
-    for values in itertools.product((0, 0.9), (0, 0.3), (0, 0.1), (False, True), (False, True)):
-        given = dict(zip(names, values, strict=True))
-        if not given["nesterov"] or (given["momentum"] and not given["dampening"]):
-            yield trajectory(torch, lambda ps: make(ps, lr=0.1, **given))
-    for args in (
-        (0.05,), (0.05, 0.9, 0.1, 0.01), (torch.tensor(0.05), 0.9, 0, 0.01, True)
-    ):  # fmt: skip
-        yield trajectory(torch, lambda ps: make(ps, *args), dtype=torch.float64)
-
-
-def adam(torch: Any) -> Any:
-    Adam, AdamW = torch.optim.Adam, torch.optim.AdamW
-    for decay, amsgrad, maximize in itertools.product((0, 0.1), (False, True), (False, True)):
-        given = {"lr": 0.01, "weight_decay": decay, "amsgrad": amsgrad, "maximize": maximize}
-        for kind in (Adam, AdamW):
-            yield trajectory(torch, lambda ps: kind(ps, **given))
+def forms(torch: Any) -> Any:
+    """What positions and tensors mean among the arguments."""
+    SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
     betas = (torch.tensor(0.5), torch.tensor(0.75))
-    yield trajectory(torch, lambda ps: Adam(ps, 0.1, betas))
     for make in (
-        lambda ps: Adam(ps), lambda ps: AdamW(ps), lambda ps: Adam(ps, 0.1, (0.5, 0.9), 1e-3),
+        lambda ps: SGD(ps, 0.05), lambda ps: SGD(ps, 0.05, 0.9, 0.1, 0.01),
+        lambda ps: SGD(ps, torch.tensor(0.05), 0.9, 0, 0.01, True),
+        lambda ps: Adam(ps, 0.1, (0.5, 0.9), 1e-3),
         lambda ps: Adam(ps, 0.1, weight_decay=0.3, decoupled_weight_decay=True),
         lambda ps: AdamW(ps, torch.tensor(0.01), amsgrad=True),
     ):  # fmt: skip
         yield trajectory(torch, make, 12, torch.float64)
+    yield trajectory(torch, lambda ps: Adam(ps, 0.1, betas))
 
 
 def laid_out(torch: Any, *makes: Callable[[Any], Any]) -> Any:
