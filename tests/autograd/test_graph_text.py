@@ -15,7 +15,6 @@ from nanotorch._core.op import OPS
 from nanotorch.autograd import explain, make_dot, print_graph
 from nanotorch.autograd.graph_text import DEEPEST, declaration, formulas, graph_text, short_value
 from nanotorch.ops import FAMILIES
-from tests.autograd.graph_view_cases import mlp
 from tests.autograd.pictures import Picture
 
 FIGURE = """\
@@ -170,18 +169,6 @@ def test_a_formula_as_it_is_declared_and_with_numbers(out: Any, known: Any) -> N
     assert formulas(out.grad_fn, [np.ones(out.shape, np.float32)[()]])[: len(known)] == known
 
 
-MLP = """\
-MseLossBackward0 ()
-└─ AddmmBackward0 (8, 1)
-   ├─ 2.bias (1)
-   ├─ ReluBackward0 (8, 16)
-   │  └─ AddmmBackward0 (8, 16)
-   │     ├─ 0.bias (16)
-   │     └─ TBackward0 (4, 16)
-   │        └─ 0.weight (16, 4)
-   └─ TBackward0 (16, 1)
-      └─ 2.weight (1, 16)"""
-
 VARIABLES = """\
 loss: MseLossBackward0 ()
 └─ MulBackward0 (2, 1)
@@ -221,20 +208,14 @@ def leaf(*shape: int) -> Any:
 COMMON = leaf()
 
 
-def test_a_network(capsys: pytest.CaptureFixture[str]) -> None:
-    loss, options = mlp(torch)
-    assert graph_text(loss, options["params"]) == MLP
-    print_graph(loss, **options)
-    assert capsys.readouterr().out == MLP + "\n"
-
-
 def test_names_are_those_of_the_callers_variables(capsys: pytest.CaptureFixture[str]) -> None:
     """Also where a module or the file has them; the same in a drawing."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 1))
     scale = torch.ones((), requires_grad=True)
     loss = torch.nn.functional.mse_loss(model(torch.ones(2, 3)) * scale, torch.zeros(2, 1))
     print_graph(loss)
-    assert capsys.readouterr().out == VARIABLES + "\n"
+    print_graph(loss, dict(model.named_parameters(prefix="model")) | {"scale": scale, "loss": loss})
+    assert capsys.readouterr().out == 2 * (VARIABLES + "\n")
     titles = [box.title for box in make_dot(loss).graph.boxes.values() if box.kind != "op"]
     assert titles == ["loss", "model.0.bias", "model.0.weight", "scale"]
     assert "leaf" in graph_text(loss, {})
