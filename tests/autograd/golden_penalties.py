@@ -3,9 +3,12 @@
 The gradient has a history wherever PyTorch's has one. `backward` refuses what has none.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
+
+from tests.answers import sessions
 
 
 def _penalised(torch: Any, layer: Callable[..., Any], *shapes: tuple[int, ...]) -> Any:
@@ -21,52 +24,32 @@ def _penalised(torch: Any, layer: Callable[..., Any], *shapes: tuple[int, ...]) 
     return answers
 
 
-def convolutions(torch: Any) -> Any:
-    functional = torch.nn.functional
-    return [
-        _penalised(torch, functional.conv1d, (1, 1, 4), (1, 1, 2), (1,)),
-        _penalised(torch, functional.conv2d, (1, 1, 3, 3), (1, 1, 2, 2), (1,)),
-        _penalised(torch, functional.conv3d, (1, 1, 2, 2, 2), (1, 1, 2, 2, 2)),
-        _penalised(torch, functional.conv_transpose2d, (1, 1, 2, 2), (1, 1, 2, 2)),
-    ]
+def _names(torch: Any) -> dict[str, Any]:
+    return {
+        "of": functools.partial(_penalised, torch), "F": torch.nn.functional,
+        "labels": torch.tensor([0, 2]), "picture": (1, 1, 4, 4),
+    }  # fmt: skip
 
 
-def pools(torch: Any) -> Any:
-    functional, picture = torch.nn.functional, (1, 1, 4, 4)
-    layers = [
-        lambda x: functional.max_pool2d(x, 2), lambda x: functional.avg_pool2d(x, 2),
-        lambda x: functional.adaptive_avg_pool2d(x, 3),
-        lambda x: functional.adaptive_max_pool2d(x, 2), lambda x: functional.max_pool1d(x[0], 2),
-        lambda x: functional.avg_pool1d(x[0], 2),
-        lambda x: functional.max_pool3d(x[None], (1, 2, 2)),
-        lambda x: functional.avg_pool3d(x[None], (1, 2, 2)),
-        lambda x: functional.interpolate(x, (2, 2), mode="area"),
-    ]  # fmt: skip
-    return [_penalised(torch, layer, picture) for layer in layers]
-
-
-def activations(torch: Any) -> Any:
-    functional = torch.nn.functional
-    return [
-        _penalised(torch, functional.prelu, (4,), (1,)),
-        _penalised(torch, lambda x: functional.leaky_relu(x.clone(), inplace=True), (4,)),
-        _penalised(torch, lambda x: functional.leaky_relu(x), (4,)),
-        _penalised(torch, lambda x: functional.relu(x.clone(), inplace=True), (4,)),
-    ]
-
-
-def losses(torch: Any) -> Any:
-    labels = torch.tensor([0, 2])
-    return [
-        _penalised(torch, lambda x: torch.nn.functional.nll_loss(x, labels), (2, 3)),
-        _penalised(
-            torch, lambda x: torch.nn.functional.nll_loss(x, labels.view(1, 2, 1)), (1, 3, 2, 1)
-        ),
-    ]
-
-
-def grids(torch: Any) -> Any:
-    def sampled(x: Any, grid: Any) -> Any:
-        return torch.nn.functional.grid_sample(x, grid, align_corners=False)
-
-    return _penalised(torch, sampled, (1, 1, 2, 2), (1, 1, 2, 2))[1:]
+penalties = sessions(_names)("""
+convolutions
+    of(F.conv1d, (1, 1, 4), (1, 1, 2), (1,)), of(F.conv2d, (1, 1, 3, 3), (1, 1, 2, 2), (1,))
+    of(F.conv3d, (1, 1, 2, 2, 2), (1, 1, 2, 2, 2))
+    of(F.conv_transpose2d, (1, 1, 2, 2), (1, 1, 2, 2))
+pools
+    of(lambda x: F.max_pool2d(x, 2), picture), of(lambda x: F.avg_pool2d(x, 2), picture)
+    of(lambda x: F.adaptive_avg_pool2d(x, 3), picture)
+    of(lambda x: F.adaptive_max_pool2d(x, 2), picture), of(lambda x: F.max_pool1d(x[0], 2), picture)
+    of(lambda x: F.avg_pool1d(x[0], 2), picture)
+    of(lambda x: F.max_pool3d(x[None], (1, 2, 2)), picture)
+    of(lambda x: F.avg_pool3d(x[None], (1, 2, 2)), picture)
+    of(lambda x: F.interpolate(x, (2, 2), mode="area"), picture)
+activations
+    of(F.prelu, (4,), (1,)), of(lambda x: F.leaky_relu(x.clone(), inplace=True), (4,))
+    of(lambda x: F.leaky_relu(x), (4,)), of(lambda x: F.relu(x.clone(), inplace=True), (4,))
+losses
+    of(lambda x: F.nll_loss(x, labels), (2, 3))
+    of(lambda x: F.nll_loss(x, labels.view(1, 2, 1)), (1, 3, 2, 1))
+grids
+    of(lambda x, grid: F.grid_sample(x, grid, align_corners=False), (1, 1, 2, 2), (1, 1, 2, 2))[1:]
+""")
