@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from tests.answers import numbers, outcome, raised
-from tests.optim.golden_sgd import feed, trajectory, with_closures
+from tests.optim.golden_sgd import feed, trajectory
 from tests.optim.golden_state import made
 
 # One combination of options per optimizer that needs all of its state.
@@ -89,7 +89,20 @@ def changed_options(torch: Any) -> Any:
 
 
 def closures(torch: Any) -> Any:
-    return with_closures(torch, *(getattr(torch.optim, kind) for kind in CHOICES))
+    """Three steps with a closure, and one without."""
+    for kind in CHOICES:
+        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        optimizer = getattr(torch.optim, kind)([p])
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (p**2).sum()
+            loss.backward()
+            return loss
+
+        with torch.no_grad():
+            losses = [optimizer.step(closure) for _ in range(3)]
+        yield [numbers(losses), numbers(p), optimizer.step()]
 
 
 def arguments(torch: Any) -> Any:

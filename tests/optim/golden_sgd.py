@@ -4,10 +4,9 @@ import copy
 import functools
 import pickle
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from tests.answers import numbers, raised, sessions
+from tests.answers import numbers, sessions
 
 
 def start(torch: Any, dtype: Any = None) -> list[Any]:
@@ -54,14 +53,15 @@ def forms(torch: Any) -> Any:
     yield trajectory(torch, lambda ps: Adam(ps, 0.1, betas))
 
 
-def laid_out(torch: Any, *makes: Callable[[Any], Any]) -> Any:
+def layouts(torch: Any) -> Any:
     """Parameters and gradients that are not contiguous, empty, or of no dimension."""
-    for make in makes:
+    for make in (
+        lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
+        lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True),
+    ):  # fmt: skip
         values = torch.arange(12.0).reshape(3, 4)
-        params = [
-            torch.nn.Parameter(values.t()), torch.nn.Parameter(torch.tensor(2.0)),
-            torch.nn.Parameter(torch.empty(0, 3)), torch.nn.Parameter(torch.ones(4, 3)),
-        ]  # fmt: skip
+        given = values.t(), torch.tensor(2.0), torch.empty(0, 3), torch.ones(4, 3)
+        params = [torch.nn.Parameter(t) for t in given]
         optimizer = make(params)
         for _ in range(3):
             for p in params:
@@ -72,18 +72,12 @@ def laid_out(torch: Any, *makes: Callable[[Any], Any]) -> Any:
         yield [numbers(params), state, numbers(values)]
 
 
-def layouts(torch: Any) -> Any:
-    return laid_out(
-        torch, lambda ps: torch.optim.SGD(ps, 0.1, 0.9, nesterov=True, weight_decay=0.1),
-        lambda ps: torch.optim.Adam(ps, 0.1, amsgrad=True),
-    )  # fmt: skip
-
-
 def _names(torch: Any) -> dict[str, Any]:
     return {
         "SGD": torch.optim.SGD, "Adam": torch.optim.Adam, "AdamW": torch.optim.AdamW,
         "p": [torch.nn.Parameter(torch.ones(1))], "params": start(torch),
-        "feed": functools.partial(feed, torch), "log": [],
+        "feed": functools.partial(feed, torch), "log": [], "sys": sys, "functools": functools,
+        "start": functools.partial(start, torch), "copy": copy, "pickle": pickle,
     }  # fmt: skip
 
 
@@ -144,49 +138,21 @@ hooks of a user's optimizer, whose step knows nothing of hooks
     _ = o.register_step_pre_hook(lambda *_: log.append("pre"))
     _ = o.register_step_post_hook(lambda *_: log.append("post")), feed(params, 0)
     o.step(), o, numbers(params[0]), list(o.state_dict()["state"]), log
-""")
-
-
-def with_closures(torch: Any, *makes: Callable[[Any], Any]) -> Any:
-    """Three steps with a closure, and one without, of each optimizer."""
-    for make in makes:
-        p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
-        optimizer = make([p])
-
-        def closure() -> Any:
-            optimizer.zero_grad()
-            loss = (p**2).sum()
-            loss.backward()
-            return loss
-
-        with torch.no_grad():
-            losses = [optimizer.step(closure) for _ in range(3)]
-        yield [numbers(losses), numbers(p), optimizer.step()]
-
-
-def required(torch: Any) -> Any:
-    module = sys.modules[f"{torch.__name__}.optim.optimizer"]
-
+required options
     class Own(torch.optim.Optimizer):
         pass
-
-    p = [torch.nn.Parameter(torch.ones(1))]
-    return [raised(Own, p, {"lr": module.required}), raised(Own(p, {}).step),
-            Own([{"params": p, "lr": 1}], {"lr": module.required})]  # fmt: skip
-
-
-def copies(torch: Any) -> Any:
-    for make in (lambda ps: torch.optim.SGD(ps, 0.1, momentum=0.9),
-                 lambda ps: torch.optim.Adam(ps, 0.1)):  # fmt: skip
-        params = start(torch)
-        optimizer = make(params)
-        feed(torch, params, 0)
-        optimizer.step()
-        for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+    required = sys.modules[f"{torch.__name__}.optim.optimizer"].required
+    Own(p, {"lr": required}), Own(p, {}).step()
+    Own([{"params": p, "lr": 1}], {"lr": required})
+copies
+    for make in (functools.partial(SGD, lr=0.1, momentum=0.9), functools.partial(Adam, lr=0.1)):
+        params = start()
+        o = make(params)
+        _ = feed(params, 0), o.step()
+        for other in (copy.deepcopy(o), pickle.loads(pickle.dumps(o))):
             copied = other.param_groups[0]["params"]
             for step in (1, 2):
-                feed(torch, copied, step)
-                other.step()
-            yield [other, numbers(copied), copied[0] is params[0],
-                   list(other.state_dict()["state"])]  # fmt: skip
-        yield numbers(params)
+                _ = feed(copied, step), other.step()
+            other, numbers(copied), copied[0] is params[0], list(other.state_dict()["state"])
+        numbers(params)
+""")
