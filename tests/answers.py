@@ -61,7 +61,6 @@ def cases(name: str) -> dict[str, Case]:
 
 
 def golden(name: str) -> dict[str, Any]:
-    """PyTorch's answers, by case."""
     answers: dict[str, Any] = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
     return answers
 

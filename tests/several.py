@@ -89,7 +89,7 @@ def ended(
     """The exit code of a program that finds this package, and all that it writes."""
     done = subprocess.run(
         [*map(str, command)], cwd=cwd, input=input, capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+        timeout=300, env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 

@@ -82,7 +82,6 @@ def layer_of(module: str) -> str | None:
 
 
 def violations(sources: Sources) -> list[str]:
-    """What breaks the rules, in plain words."""
     problems: list[str] = []
     edges: dict[str, set[str]] = {module: set() for module in sources}
     for module in sources:

@@ -162,7 +162,6 @@ def test_an_interruption_leaves_nothing_locked(warm: int, stride: int) -> None:
 
 
 def compiler_of(step: Any) -> Any:
-    """The `Compiler` of a compiled function."""
     return next(
         cell.cell_contents.__self__
         for cell in step.__closure__

@@ -83,7 +83,6 @@ def check_tensors_that_are_not_contiguous(rank: int, size: int) -> None:
 
 
 def raised(call: Callable[[], Any]) -> str:
-    """The text of a RuntimeError."""
     with pytest.raises(RuntimeError) as caught:
         call()
     return str(caught.value)

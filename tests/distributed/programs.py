@@ -17,7 +17,6 @@ OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
 
 
 def programs() -> dict[str, Callable[[Any, int, int], Any]]:
-    """The programs by name."""
     return {
         name: value
         for name, value in globals().items()

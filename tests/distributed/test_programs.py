@@ -1,9 +1,7 @@
 """What processes of MPI answer: as PyTorch's of gloo do, and what is promised beyond."""
 
+import functools
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,12 @@ import pytest
 from nanotorch.distributed.group import launcher
 from tests.answers import GOLDEN, assert_same
 from tests.distributed.programs import SIZES, programs
+from tests.several import PYTHON, ended
 
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+run = functools.partial(ended, OPENBLAS_NUM_THREADS="1")
 of_mpich = pytest.mark.skipif(
     not Path(launcher()).with_name("mpichversion").exists(), reason="what MPICH's mpiexec does"
 )
-
-
-def mpiexec(size: int, *arguments: str, python: tuple[str, ...] = ()) -> None:
-    """Run a module in several processes, all of which end well."""
-    command = [launcher(), "-n", str(size), sys.executable, *python, *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def compare(folder: Path, size: int) -> None:
@@ -47,5 +36,7 @@ def compare(folder: Path, size: int) -> None:
     "size", [pytest.param(n, marks=[pytest.mark.slow] if n > 2 else []) for n in SIZES]
 )
 def test_processes_of_mpiexec(tmp_path: Path, size: int) -> None:
-    mpiexec(size, "-W", "error", "-m", "tests.distributed.worker", str(tmp_path))
+    command = launcher(), "-n", size, PYTHON, "-W", "error", "-m", "tests.distributed.worker"
+    status, shown, told = run(*command, tmp_path)
+    assert status == 0, shown + told
     compare(tmp_path, size)

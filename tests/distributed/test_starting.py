@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ import nanotorch as torch
 from nanotorch import distributed as dist
 from nanotorch import multiprocessing as mp
 from nanotorch import nn
-from nanotorch.distributed import run
 from nanotorch.distributed.group import launcher as mpiexec
+from nanotorch.distributed.run import main
 from nanotorch.nn.parallel import DistributedDataParallel
-from tests.distributed.test_programs import ENVIRONMENT, ROOT, compare, of_mpich
+from tests.distributed.test_programs import compare, of_mpich
+from tests.distributed.test_programs import run as ended
 from tests.distributed.worker import main as work
 
 RUN = (sys.executable, "-m", "nanotorch.distributed.run", "--nproc-per-node", "2")
@@ -32,17 +32,7 @@ def alone() -> Any:
     dist.destroy_process_group()
 
 
-def ended(*command: str, **variables: str) -> tuple[int, str, str]:
-    """The exit code of a command, and what it has written."""
-    done = subprocess.run(
-        command, cwd=ROOT, env=ENVIRONMENT | variables, capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
-
-
 def free_port() -> str:
-    """A port that nobody listens at."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return str(server.getsockname()[1])
 
@@ -146,7 +136,7 @@ def test_a_command_line_that_does_not_fit(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["run.py", *arguments])
     with pytest.raises(SystemExit, match="2"):
-        run.main()
+        main()
     assert text in capsys.readouterr().err
 
 
@@ -194,7 +184,6 @@ def test_all_end_with_one(
 
 
 def spawned(rank: int, folder: str, size: int) -> None:
-    """What a process without launcher does."""
     work(folder, rank, size)
 
 

@@ -78,7 +78,6 @@ def leaves_of(case: Case, arrays: Sequence[np.ndarray]) -> list[Tensor]:
 
 
 def weights(shape: Sequence[int], dtype: Any) -> Tensor:
-    """Weights of an output's elements."""
     count = int(np.prod(shape))
     return torch.arange(1, count + 1, dtype=dtype).view(tuple(shape))
 

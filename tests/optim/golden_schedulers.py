@@ -22,7 +22,6 @@ def optimizer_of(torch: Any, kind: str = "SGD", tensor: bool = False, **options:
 
 
 def advance(*stepping: Any, times: int = 1) -> None:
-    """Let an optimizer and its schedulers step."""
     for _ in range(times):
         for each in stepping:
             each.step()

@@ -14,7 +14,6 @@ FOREIGN = Path(__file__).parents[1] / "golden" / "foreign"
 
 
 def written(obj: object) -> bytes:
-    """The bytes of a file."""
     file = io.BytesIO()
     torch.save(obj, file)
     return file.getvalue()
