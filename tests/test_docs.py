@@ -58,7 +58,7 @@ def test_what_a_page_does_not_say_is_seen(tmp_path: Path) -> None:
         executed("```sh\nno-such-command\n```\n", tmp_path)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=named)
+@pytest.mark.parametrize("path", [*PAGES, *DOCS.parent.glob("*.md")], ids=lambda path: path.name)
 def test_links_lead_to_files(path: Path) -> None:
     for link in links(path.read_text("utf-8")):
         assert link.startswith("#") or (path.parent / link.partition("#")[0]).is_file(), link

@@ -34,14 +34,6 @@ def test_the_paths_in_the_tables_exist() -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_the_links_and_pictures_lead_to_files() -> None:
-    links = re.findall(r'\]\((?!http)([^)#]+)|src="([^"]+)"', README)
-    paths = [link or picture for link, picture in links]
-    assert len(paths) >= 6
-    for path in paths:
-        assert (ROOT / path).is_file(), path
-
-
 def test_the_examples_run_one_after_the_other_and_print_what_is_shown() -> None:
     with directory_for_pictures() as directory:
         assert executed(README, directory, shell=False) == README
