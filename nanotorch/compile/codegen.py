@@ -85,7 +85,8 @@ class Bundler:
             else:  # it makes the same calls as the run before, on the next member in memory
                 before = waiting[-1] if waiting else run
                 end = before.place[0] + align(before.place[1])
-                continues = (end, before.block, before.key) == (run.place[0], run.block, run.key)
+                continues = run.block is before.block and run.place[0] == end
+                continues = continues and run.key == before.key
             if not continues:
                 out += self.joined(waiting)
                 waiting = []
