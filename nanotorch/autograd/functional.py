@@ -1,6 +1,6 @@
 """Derivatives of functions: Jacobians, Hessians, products with Jacobians, and `gradcheck`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,20 +113,16 @@ def jacobian(
 
 def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
     """The Jacobian of one output for each input, by one backward pass per output element."""
-    rows = [vector_jacobian([out], inputs, [unit], create_graph) for unit in unit_weights(out)]
+    rows = []
+    for element in range(out.numel()):
+        unit = ops.zeros(out.numel(), dtype=out.dtype)
+        unit[element] = 1
+        rows.append(vector_jacobian([out], inputs, [unit.view(out.shape)], create_graph))
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
         return tuple(ops.zeros(s, dtype=t.dtype) for s, t in zip(shapes, inputs, strict=True))
     columns = zip(zip(*rows, strict=True), shapes, strict=True)
     return tuple(ops.stack(column).view(shape) for column, shape in columns)
-
-
-def unit_weights(out: Tensor) -> Iterator[Tensor]:
-    """For each element of an output, the weights that select it in a backward pass."""
-    for element in range(out.numel()):
-        unit = ops.zeros(out.numel(), dtype=out.dtype)
-        unit[element] = 1
-        yield unit.view(out.shape)
 
 
 def hessian(

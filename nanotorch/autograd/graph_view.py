@@ -285,22 +285,6 @@ ROUNDS = 40
 PULL = (1.0, 2.0, 8.0)  # weights of straightness, by the number of a segment's virtual ends
 
 
-def x_coordinates(rows: Rows, joined: Sequence[Segment]) -> list[float]:
-    """The x coordinate of every item's centre, at least half the item's width.
-
-    Args:
-        joined: the segments to draw straight down.
-    """
-    blocks = Blocks(rows, joined)
-    places = blocks.packed()
-    for turn in range(ROUNDS):
-        # A row of blocks can move right if the rightmost moves first.
-        blocks.adjust(places, reversed(blocks.order) if turn % 2 else blocks.order)
-    xs = [places[b] + offset for b, offset in zip(blocks.block, blocks.offset, strict=True)]
-    left = min((x - w / 2 for x, w in zip(xs, rows.widths, strict=True)), default=0.0)
-    return [x - left for x in xs]
-
-
 def count_virtual_ends(rows: Rows, segment: Segment) -> int:
     """The number of a segment's ends that are virtual items, not boxes."""
     return (segment.above >= rows.real) + (segment.below >= rows.real)
@@ -384,12 +368,17 @@ class Blocks:
                 self.links[a].append((b, apart, weight))
                 self.links[b].append((a, -apart, weight))
 
-    def packed(self) -> list[float]:
-        """The places of the blocks, each as far right as the blocks to its right allow."""
+    def x_coordinates(self, widths: Sequence[float]) -> list[float]:
+        """The x coordinate of every item's centre, at least half the item's width."""
         places = [0.0] * self.count
         for a in reversed(self.order):
             places[a] = min((places[b] - gap for b, gap in self.rights[a]), default=0.0)
-        return places
+        for turn in range(ROUNDS):
+            # A row of blocks can move right if the rightmost moves first.
+            self.adjust(places, reversed(self.order) if turn % 2 else self.order)
+        xs = [places[b] + offset for b, offset in zip(self.block, self.offset, strict=True)]
+        left = min((x - w / 2 for x, w in zip(xs, widths, strict=True)), default=0.0)
+        return [x - left for x in xs]
 
     def adjust(self, places: list[float], order: Iterable[int]) -> None:
         """Move each block in turn to the weighted mean of its links' ends, as far as there is room.
@@ -460,7 +449,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], edges: Sequence[Edge]) -> Layo
     rows.reduce_crossings()
     joined = straight_segments(rows)
     rows.set_ports(joined)
-    xs = x_coordinates(rows, joined)
+    xs = Blocks(rows, joined).x_coordinates(rows.widths)
     tops, bottoms, y = [], [], 0.0
     for row in rows.rows:
         tops.append(y)
@@ -616,13 +605,19 @@ def svg(graph: Graph, *, keys: bool = False) -> str:
     left = (width - layout.width) / 2
     lines.append(f'<g transform="translate({left:.1f} {top:.1f})">')
     lines.append(f'<g fill="none" stroke="{GREY}" stroke-width="1.3">')
+    labels: list[str] = []
     for link, route in zip(links, layout.routes, strict=True):
         lines.append(draw_link(link, route, part))
+        if route.label is not None:
+            x, y = route.label
+            wide = text_width(link.label) * CELL + 10
+            at = x - wide / 2, y - LABEL_HEIGHT / 2
+            labels.append(rect(*at, wide, LABEL_HEIGHT, 8, "#ffffff", GREY, ' stroke-width="0.8"'))
+            labels.append(text(x, y + 3.8, link.label, "middle", "#3d444d", "11"))
     lines.append("</g>")
     for (key, box), written, place in zip(part.boxes.items(), cards, layout.places, strict=True):
         lines += draw_box(key if keys else str(numbers[key]), box, written, place)
-    lines += draw_labels(links, layout)
-    return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
+    return "\n".join([*lines, *labels, "</g>", "</svg>"]) + "\n"
 
 
 escape = partial(html.escape, quote=False)  # for texts between tags
@@ -745,18 +740,6 @@ def draw_link(link: Link, route: Route, graph: Graph) -> str:
         f'<g data-kind="{link.kind}"><title>{title}</title><path d="{"".join(way)}"{dashes}/>'
         f"{head if arrow else ''}</g>"
     )
-
-
-def draw_labels(links: Sequence[Link], layout: Layout) -> Iterator[str]:
-    """The SVG source of the labels of links."""
-    for link, route in zip(links, layout.routes, strict=True):
-        if route.label is None:
-            continue
-        x, y = route.label
-        width = text_width(link.label) * CELL + 10
-        left, top = x - width / 2, y - LABEL_HEIGHT / 2
-        yield rect(left, top, width, LABEL_HEIGHT, 8, "#ffffff", GREY, ' stroke-width="0.8"')
-        yield text(x, y + 3.8, link.label, "middle", "#3d444d", "11")
 
 
 # The drawing that users get.

@@ -64,7 +64,16 @@ def replaced_tensors(
         for name, tensor in members.items()
         if tensor is not None
     }
-    values = tie_tensors(homes, given) if tie_weights else dict(given)
+    values = dict(given)
+    shared: dict[int, list[str]] = {}  # the names of each tensor that is replaced under all
+    for name, (members, own) in homes.items() if tie_weights else ():
+        shared.setdefault(id(members[own]), []).append(name)
+    for names in shared.values():
+        found = [name for name in names if name in given]
+        if len({id(given[name]) for name in found}) > 1:
+            raise ValueError(f"functional_call got multiple values for tied keys {sorted(found)}")
+        if found:
+            values |= dict.fromkeys(names, given[found[0]])
     if strict:
         unexpected = sorted(name for name in values if name not in homes)
         missing = sorted(name for name in homes if name not in values)
@@ -87,21 +96,6 @@ def replaced_tensors(
             if name in given:
                 given[name] = members[own]
             members[own] = tensor
-
-
-def tie_tensors(homes: dict[str, Any], given: Tensors) -> Tensors:
-    """The given tensors, under all names of the tensors that they replace."""
-    by_tensor: dict[int, list[str]] = {}
-    for name, (members, own) in homes.items():
-        by_tensor.setdefault(id(members[own]), []).append(name)
-    values = dict(given)
-    for names in by_tensor.values():
-        found = [name for name in names if name in given]
-        if len({id(given[name]) for name in found}) > 1:
-            raise ValueError(f"functional_call got multiple values for tied keys {sorted(found)}")
-        if found:
-            values |= dict.fromkeys(names, given[found[0]])
-    return values
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[Tensors, Tensors]:

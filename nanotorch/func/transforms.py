@@ -55,13 +55,6 @@ def select_args(args: tuple[Any, ...], argnums: Numbers) -> Any:
     return args[found[0]] if isinstance(argnums, int) else tuple([args[n] for n in found])
 
 
-def replace_args(args: tuple[Any, ...], argnums: Numbers, new: Any) -> tuple[Any, ...]:
-    """The arguments with ``new`` instead of those that `select_args` returns."""
-    found = normal_argnums(argnums, len(args))
-    values = dict(zip(found, (new,) if isinstance(argnums, int) else new, strict=True))
-    return tuple([values.get(n, arg) for n, arg in enumerate(args)])
-
-
 def check_tensors(values: list[Any], name: str) -> None:
     """Refuse results that are not tensors."""
     for value in values:
@@ -386,7 +379,12 @@ def partial_of(
     func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Numbers
 ) -> tuple[Callable[[Any], Any], Any]:
     """``func`` as a function of the arguments ``argnums`` only, and these arguments."""
-    of_chosen = lambda given: func(*replace_args(args, argnums, given), **kwargs)  # noqa: E731
+    found = normal_argnums(argnums, len(args))
+
+    def of_chosen(given: Any) -> Any:
+        values = dict(zip(found, (given,) if isinstance(argnums, int) else given, strict=True))
+        return func(*[values.get(n, arg) for n, arg in enumerate(args)], **kwargs)
+
     return of_chosen, select_args(args, argnums)
 
 

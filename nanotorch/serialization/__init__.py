@@ -216,21 +216,6 @@ def byte_range(array: np.ndarray, start: int, strides: Sequence[int]) -> tuple[i
     return start + below, start + above + array.itemsize
 
 
-def overlapping_groups(arrays: Sequence[np.ndarray]) -> list[list[int]]:
-    """The positions of the arrays, grouped by overlapping memory."""
-    extents = [memory_range(array) for array in arrays]
-    found: list[list[int]] = []
-    end = 0
-    for position in sorted(range(len(arrays)), key=extents.__getitem__):
-        start, stop = extents[position]
-        if found and start < end and start < stop:
-            found[-1].append(position)
-        else:
-            found.append([position])
-        end = max(end, stop)
-    return found
-
-
 def is_dense(array: np.ndarray) -> bool:
     """Whether the elements fill their memory without gaps, in any order of dimensions."""
     start, stop = memory_range(array)
@@ -243,13 +228,23 @@ def layouts(arrays: Sequence[np.ndarray]) -> list[Layout | None]:
     An array that shares its memory with no other keeps its strides if it fills the memory. If not,
     it is stored without the gaps.
     """
+    extents = [memory_range(array) for array in arrays]
+    groups: list[list[int]] = []  # the positions of arrays in overlapping memory
+    end = 0
+    for position in sorted(range(len(arrays)), key=extents.__getitem__):
+        start, stop = extents[position]
+        if groups and start < end and start < stop:
+            groups[-1].append(position)
+        else:
+            groups.append([position])
+        end = max(end, stop)
     result: list[Layout | None] = [None] * len(arrays)
-    for number, members in enumerate(overlapping_groups(arrays)):
+    for number, members in enumerate(groups):
         alone = len(members) == 1
         if alone and (arrays[members[0]].flags.c_contiguous or not is_dense(arrays[members[0]])):
             continue
-        start = min(memory_range(arrays[m])[0] for m in members)
-        stop = max(memory_range(arrays[m])[1] for m in members)
+        start = min(extents[m][0] for m in members)
+        stop = max(extents[m][1] for m in members)
         for m in members:
             result[m] = {
                 "group": number,
@@ -620,31 +615,23 @@ def pack_file(obj: Any) -> Parts:
     )
     metadata = {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}
     # `as_stored`: safetensors ignores strides and writes the memory in order.
-    return sort_header(
-        save({n: as_stored(a) for n, a in arrays.items()}, metadata), encoder.tensors
-    )
+    data = save({n: as_stored(a) for n, a in arrays.items()}, metadata)
+    # safetensors leaves the order of metadata to chance, and NumPy lacks a dtype.
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    header[RESERVED] = dict(sorted(header[RESERVED].items()))
+    for name, tensor in encoder.tensors.items():
+        if tensor._array.dtype == BFLOAT16:
+            header[name]["dtype"] = "BF16"
+    head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    head += b" " * (-len(head) % 8)
+    # In two parts, to save a copy of the tensors.
+    return len(head).to_bytes(8, "little") + head, memoryview(data)[start:]
 
 
 def as_stored(array: np.ndarray) -> np.ndarray:
     """The values in order in memory, in a dtype that safetensors accepts from NumPy."""
     return np.asarray(to_bits(array) if array.dtype == BFLOAT16 else array, order="C")
-
-
-def sort_header(data: bytes, tensors: dict[str, Tensor]) -> Parts:
-    """The bytes of a file with sorted metadata, and with the dtypes that NumPy lacks.
-
-    safetensors leaves the order of metadata to chance. There are two parts, to save a copy of the
-    tensors.
-    """
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
-    header[RESERVED] = dict(sorted(header[RESERVED].items()))
-    for name, tensor in tensors.items():
-        if tensor._array.dtype == BFLOAT16:
-            header[name]["dtype"] = "BF16"
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text, memoryview(data)[start:]
 
 
 def checksum(array: np.ndarray) -> int:
@@ -678,7 +665,12 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
     try:
         told = json.loads(text)
         reason = find_mismatch(told, arrays)
-        value = None if reason else rebuild_object(told, arrays, weights_only)
+        if reason is None:
+            names = list(told["crc32"])
+            places = [told["layouts"][n] for n in names]
+            placed = restore_layouts([arrays[n] for n in names], places, weights_only is False)
+            decoder = Decoder(dict(zip(names, placed, strict=True)), weights_only)
+            return decoder.decode(told["structure"])
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # of any kind: a forged file may hold any description
@@ -686,9 +678,7 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
             f"{path}: the description of its contents makes no sense "
             f"({type(error).__name__}: {error})"
         ) from error
-    if reason:
-        raise RuntimeError(f"{path}: {reason}")
-    return value
+    raise RuntimeError(f"{path}: {reason}")
 
 
 def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
@@ -704,14 +694,6 @@ def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
         if checksum(arrays[name]) != expected:
             return f"the tensor {name!r} was changed after saving"
     return None
-
-
-def rebuild_object(told: Any, arrays: dict[str, np.ndarray], weights_only: bool | None) -> Any:
-    """The object that the parsed description and the arrays describe."""
-    names = list(told["crc32"])
-    layouts = [told["layouts"][n] for n in names]
-    placed = restore_layouts([arrays[n] for n in names], layouts, weights_only is False)
-    return Decoder(dict(zip(names, placed, strict=True)), weights_only).decode(told["structure"])
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:

@@ -539,12 +539,13 @@ class Position:
 
     def state(self) -> States:
         """The state from which `DataLoader.load_state_dict` resumes the pass."""
+        start = self.start
+        if not isinstance(start["random"], dict):  # else of a resumed pass
+            generators = [wrap(state_bytes(mark)) for mark in start["generators"]]
+            start = {**start, "random": portable(start["random"]), "generators": generators}
         return {
-            "start": portable_position(self.start),
-            "draws": self.draws,
-            "batches": self.batches,
-            "ended": self.ended,
-        }
+            "start": start, "draws": self.draws, "batches": self.batches, "ended": self.ended
+        }  # fmt: skip
 
 
 class Sources:
@@ -567,7 +568,7 @@ class Sources:
         self.plain = own and not loader._plan.streams
 
     def now(self) -> States:
-        """The states that a pass that begins now depends on; `portable_position` converts them."""
+        """The states that a pass that begins now depends on; `Position.state` converts them."""
         return {
             "random": (default_generator._mark(),) if self.plain else raw_states(),
             "generators": [generator._mark() for generator in self.generators],
@@ -637,14 +638,6 @@ def set_random_states(states: States) -> None:
         kind, words, *rest = states["numpy"]
         key = as_tensor(words).numpy().astype(np.uint32)
         np.random.set_state((kind, key, *rest))  # noqa: NPY002 - as above
-
-
-def portable_position(start: States) -> States:
-    """The result of `Sources.now`, as tensors, numbers and strings."""
-    if isinstance(start["random"], dict):  # of a resumed pass
-        return start
-    generators = [wrap(state_bytes(mark)) for mark in start["generators"]]
-    return {**start, "random": portable(start["random"]), "generators": generators}
 
 
 # From a list of samples to a batch.
