@@ -23,7 +23,6 @@ from nanotorch.compile.guards import (
     PLACES,
     TESTS,
     Arguments,
-    Check,
     Guards,
     Refused,
     Used,
@@ -120,27 +119,6 @@ class Report:
 
 
 # The guards of a replay as source.
-
-
-def check_guards(checks: list[Check], names: Names) -> list[str]:
-    """The source of tests, each true if something in reach of the step has changed."""
-    tests: dict[str, None] = {}
-    for check in checks:
-        if check.kind == "group":  # `option_guards` checks these
-            continue
-        key = check.key
-        plain = key is None or isinstance(key, (str, int))
-        parts = {
-            "c": names.of(check.container, "d"),
-            "k": key if check.kind == "attr" else repr(key) if plain else names.of(key),
-        }
-        if check.kind in PLACES:
-            test = changed_test(PLACES[check.kind].format(**parts), check.value, names)
-        else:
-            value = check.value if check.kind == "len" else names.of(check.value)
-            test = TESTS[check.kind].format(**parts, v=value)
-        tests[test] = None
-    return list(tests)
 
 
 def changed_test(found: str, value: Any, names: Names) -> str:
@@ -287,7 +265,8 @@ class Plan:
             "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
             "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
             "function": self.capture.function,
-            "changes": changes, "seen": self.seen, "absent": ABSENT, "rounded": to_float32,
+            "changes": changes, "seen": self.seen, "absent": ABSENT,
+            "rounded": lambda value: float(np.float32(value)),
             "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
             "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
         })  # fmt: skip
@@ -364,9 +343,23 @@ class Plan:
             "tracing and plan.verified",  # this step may be a part of another one's trace
             *self.argument_guards(),
         ]  # fmt: skip
-        tests += check_guards([check for check in self.checks if not check.counted], names)
+        for check in self.checks:
+            if check.counted or check.kind == "group":  # see `unchanged` and `option_guards`
+                continue
+            key = check.key
+            plain = key is None or isinstance(key, (str, int))
+            fields = {
+                "c": names.of(check.container, "d"),
+                "k": key if check.kind == "attr" else repr(key) if plain else names.of(key),
+            }
+            if check.kind in PLACES:
+                test = changed_test(PLACES[check.kind].format(**fields), check.value, names)
+            else:
+                value = check.value if check.kind == "len" else names.of(check.value)
+                test = TESTS[check.kind].format(**fields, v=value)
+            tests.append(test)
         tests.append("changes[0] != seen[0] and not plan.unchanged()")
-        lines = [f"if {test}: return MISS" for test in tests]
+        lines = [f"if {test}: return MISS" for test in dict.fromkeys(tests)]
         return lines + self.option_guards() + self.slot_guards() + self.holder_guards()
 
     def argument_guards(self) -> list[str]:
@@ -677,11 +670,6 @@ class Plan:
 def indent(lines: list[str], by: int) -> str:
     """Lines as a block of source, indented by ``by`` spaces."""
     return "\n".join(" " * by + line for line in lines)
-
-
-def to_float32(value: float) -> float:
-    """A number rounded to float32."""
-    return float(np.float32(value))
 
 
 def has_counter(expression: Any) -> bool:

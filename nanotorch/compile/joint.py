@@ -72,15 +72,6 @@ def layouts_of(grads: Sequence[Any]) -> Layouts:
     return tuple(None if g is None else (g.shape, tuple(map(abs, g.strides))) for g in grads)
 
 
-def example_gradient(layout: Layout, dtype: np.dtype) -> np.ndarray | None:
-    """Random numbers in a layout, always the same; None for no gradient."""
-    if layout is None or 0 in layout[0]:
-        return layout and np.empty(layout[0], dtype)
-    size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True))
-    numbers = np.random.default_rng(0).normal(size=size // dtype.itemsize + 1)
-    return as_strided(numbers.astype(dtype), *layout)
-
-
 def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
     """The tensors with a graph among the results of a step, without its arguments."""
     given = {id(tensor) for _, tensor in arguments.free}
@@ -201,9 +192,16 @@ class Joint:
         self.ends, self.read, self.others = places
 
     def samples(self) -> list[np.ndarray | None]:
-        """Example gradients of the outputs; None where none is expected."""
-        return [example_gradient(layout, dtype) for layout, (_, dtype) in
-                zip(self.layouts, self.shapes, strict=True)]  # fmt: skip
+        """Random gradients of the outputs, always the same; None where none is expected."""
+        found: list[np.ndarray | None] = []
+        for layout, (_, dtype) in zip(self.layouts, self.shapes, strict=True):
+            if layout is None or 0 in layout[0]:
+                found.append(layout and np.empty(layout[0], dtype))
+                continue
+            size = 1 + sum((n - 1) * stride for n, stride in zip(*layout, strict=True))
+            numbers = np.random.default_rng(0).normal(size=size // dtype.itemsize + 1)
+            found.append(as_strided(numbers.astype(dtype), *layout))
+        return found
 
     def differentiate(self, ends: list[Tensor], known: dict[int, Tensor]) -> None:
         """Trace the gradients of the outputs with respect to arguments and leaves.

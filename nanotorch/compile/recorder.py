@@ -115,12 +115,7 @@ class Traced(NDArrayOperatorsMixin):
 
 def unwrap_all(value: Any) -> Any:
     """A structure of arguments, with plain arrays instead of traced ones."""
-    return map_parts(value, unwrap_array)
-
-
-def unwrap_array(value: Any) -> Any:
-    """The plain array inside a traced one; any other value itself."""
-    return value.value if type(value) is Traced else value
+    return map_parts(value, lambda part: part.value if type(part) is Traced else part)
 
 
 # Attributes that depend on the layout, not on the values.
@@ -608,9 +603,11 @@ class Recorder:
         writes = [e for e in self.tape.entries if any(o.storage is ref.storage for o in e.outs)]
         if not writes:
             return Symbolic.of(value, Leaf(traced.value), self.asked)
-        expression = assigned_expression(writes[-1], ref)
-        if expression is None:
-            expression = Leaf(traced.value, late=True)
+        expression, last = Leaf(traced.value, late=True), writes[-1]
+        if last.fn is operator.setitem and last.outs[0].key == ref.key:
+            assigned = last.args[2]
+            if isinstance(assigned, Ref) and assigned.storage.base.dtype == ref.array.dtype:
+                expression = assigned.storage.expression or expression
         return Symbolic.of(value, expression, self.asked)
 
     # Kernels
@@ -680,16 +677,6 @@ class Recorder:
 NOBODY = Recorder({})  # records nothing
 NOBODY.paused = True
 current = [NOBODY]  # the active recorder
-
-
-def assigned_expression(entry: Entry, ref: Ref) -> Any:
-    """The expression of the number that an entry assigns to a 0-d array; None for others."""
-    if entry.fn is not operator.setitem or ref.key != entry.outs[0].key:
-        return None
-    value = entry.args[2]
-    if not isinstance(value, Ref) or value.storage.base.dtype != ref.array.dtype:
-        return None
-    return value.storage.expression
 
 
 def is_mask_index(function: Any, args: Sequence[Any]) -> bool:

@@ -301,7 +301,14 @@ def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., A
         try:
             for group in self.param_groups:
                 for name in OPTIONS & set(group):
-                    changes.item(group, name, symbolic_option(group, name, recorder))
+                    value, leaf = group[name], Leaf(group, name)
+                    if type(value) in (int, float):
+                        changes.item(group, name, Symbolic.of(value, leaf, recorder.asked))
+                    elif type(value) is tuple and all(type(n) in (int, float) for n in value):
+                        places = [(f"{{}}[{i}]", leaf) for i in range(len(value))]
+                        pairs = zip(value, places, strict=True)
+                        numbers = tuple(Symbolic.of(n, p, recorder.asked) for n, p in pairs)
+                        changes.item(group, name, numbers)
             recorder.counting = True
             step(self)
             return loss
@@ -310,19 +317,6 @@ def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., A
             changes.put_back()
 
     return stepped
-
-
-def symbolic_option(group: dict[str, Any], name: str, recorder: Recorder) -> Any:
-    """An option as a symbolic number, or a tuple of these; any other option as it is."""
-    value = group[name]
-    if type(value) in (int, float):
-        return Symbolic.of(value, Leaf(group, name), recorder.asked)
-    if type(value) is tuple and all(type(part) in (int, float) for part in value):
-        return tuple(
-            Symbolic.of(part, (f"{{}}[{i}]", Leaf(group, name)), recorder.asked)
-            for i, part in enumerate(value)
-        )
-    return value
 
 
 # The state that a step can change, to restore and to compare.
