@@ -21,8 +21,8 @@ MANY = (
 )
 
 
-def parse_arguments() -> argparse.Namespace:
-    """The arguments of the command line."""
+def main() -> None:
+    """Start the processes, or, in one of them, run the program."""
     name = "python -m nanotorch.distributed.run"
     parser = argparse.ArgumentParser(name, description="Run a program in several processes.")
     parser.add_argument("--nproc-per-node", "--nproc_per_node", default="1", metavar="N",
@@ -41,8 +41,19 @@ def parse_arguments() -> argparse.Namespace:
         count = str(os.cpu_count() or 1)
     if not count.isdecimal() or not int(count):
         parser.error(f"--nproc-per-node is a number of processes or auto, got {count!r}")
-    asked.nproc_per_node = count
-    return asked
+    if is_launched():
+        set_rank_variables()
+        if hasattr(os, "fork"):
+            watch()
+        flag = ["-m"] if asked.module else []
+        program.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
+        return
+    try:
+        mpiexec = launcher()
+    except RuntimeError as error:
+        sys.exit(f"{sys.executable}: {error}")
+    own = [sys.executable, "-m", "nanotorch.distributed.run", *sys.argv[1:]]
+    os.execv(mpiexec, [mpiexec, "-n", count, *own])
 
 
 def watch() -> None:
@@ -62,24 +73,6 @@ def watch() -> None:
         time.sleep(0.6)  # if all ranks fail alike, rank 0 alone reports it and ends all meanwhile
     print(f"rank {rank} of {size} (PID {pid} on {os.uname().nodename}): {how}", file=sys.stderr)
     end_all(status)
-
-
-def main() -> None:
-    """Start the processes, or, in one of them, run the program."""
-    asked = parse_arguments()
-    if is_launched():
-        set_rank_variables()
-        if hasattr(os, "fork"):
-            watch()
-        flag = ["-m"] if asked.module else []
-        program.main([*flag, asked.program, *asked.arguments], "python -m nanotorch")
-        return
-    try:
-        mpiexec = launcher()
-    except RuntimeError as error:
-        sys.exit(f"{sys.executable}: {error}")
-    own = [sys.executable, "-m", "nanotorch.distributed.run", *sys.argv[1:]]
-    os.execv(mpiexec, [mpiexec, "-n", asked.nproc_per_node, *own])
 
 
 on_demand("nanotorch.distributed.run")

@@ -33,23 +33,18 @@ def functional_call(
         ValueError: if an entry is not a dict, or a name is in two dicts.
         RuntimeError: with ``strict``, if names are missing or unknown.
     """
-    given = merge_dicts(parameter_and_buffer_dicts)
+    given = dicts = parameter_and_buffer_dicts
+    if not isinstance(dicts, dict):
+        if not isinstance(dicts, Sequence) or not all(isinstance(d, dict) for d in dicts):
+            raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list of dicts")
+        names = [name for d in dicts for name in d]
+        repeated = [name for n, name in enumerate(names) if name in names[:n]]
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries")
+        given = {name: tensor for d in dicts for name, tensor in d.items()}
     positional = () if args is None else args if isinstance(args, tuple) else (args,)
     with replaced_tensors(module, given, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
-
-
-def merge_dicts(dicts: Any) -> Tensors:
-    """The union of several dicts; a single dict unchanged."""
-    if isinstance(dicts, dict):
-        return dicts
-    if not isinstance(dicts, Sequence) or not all(isinstance(d, dict) for d in dicts):
-        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list of dicts")
-    names = [name for d in dicts for name in d]
-    repeated = [name for n, name in enumerate(names) if name in names[:n]]
-    if repeated:
-        raise ValueError(f"{repeated} appeared in multiple dictionaries")
-    return {name: tensor for d in dicts for name, tensor in d.items()}
 
 
 @contextmanager

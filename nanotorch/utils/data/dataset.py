@@ -185,7 +185,18 @@ def random_split(
     count = len(dataset)  # type: ignore[arg-type]
     sizes = list(lengths)
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
-        sizes = split_lengths(count, sizes)
+        for position, fraction in enumerate(sizes):
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"Fraction at index {position} is not between 0 and 1")
+        sizes = [math.floor(count * fraction) for fraction in sizes]
+        for i in range(int(count - sum(sizes))):
+            sizes[i % len(sizes)] += 1
+        for position, size in enumerate(sizes):
+            if size == 0:
+                warn(
+                    f"Length of split at index {position} is 0. This might result in an empty "
+                    "dataset."
+                )
     if sum(sizes) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = (generator or default_generator).permutation(count).tolist()
@@ -194,22 +205,6 @@ def random_split(
         Subset(dataset, order[int(end - size) : int(end)])
         for end, size in zip(ends, sizes, strict=True)
     ]
-
-
-def split_lengths(count: int, fractions: Sequence[float]) -> list[float]:
-    """The length of each part of ``count`` samples."""
-    for position, fraction in enumerate(fractions):
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Fraction at index {position} is not between 0 and 1")
-    sizes: list[float] = [math.floor(count * fraction) for fraction in fractions]
-    for i in range(int(count - sum(sizes))):
-        sizes[i % len(sizes)] += 1
-    for position, size in enumerate(sizes):
-        if size == 0:
-            warn(
-                f"Length of split at index {position} is 0. This might result in an empty dataset."
-            )
-    return sizes
 
 
 # Samplers: the order in which a loader reads a dataset.
@@ -780,7 +775,17 @@ class Plan:
         """The arrays whose rows a batch selects, and which rows; None for other loaders."""
         if self.streams or not self.batched or self.collate_fn is not default_collate:
             return None
-        return rows_of(self.dataset)
+        chosen: Array | None = None
+        dataset = self.dataset
+        while type(dataset) is Subset:
+            own = np.asarray(dataset.indices)
+            if own.ndim != 1 or own.dtype.kind != "i":
+                return None
+            chosen = own if chosen is None else own.take(chosen)
+            dataset = dataset.dataset
+        if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
+            return None
+        return [tensor._array for tensor in dataset.tensors], chosen
 
     def reader(self, position: Position, skipped: int = 0) -> Reader:
         """The function from indices to a batch; it raises StopIteration at the end of a stream.
@@ -828,20 +833,6 @@ class Plan:
         for _ in zip(range(skipped), stream, strict=False):
             pass
         return read_on if self.streams else read if self.rows is None else read_rows
-
-
-def rows_of(dataset: Any) -> tuple[list[Array], Array | None] | None:
-    """The arrays whose rows are a dataset's samples, and which rows; None for other datasets."""
-    chosen: Array | None = None
-    while type(dataset) is Subset:
-        own = np.asarray(dataset.indices)
-        if own.ndim != 1 or own.dtype.kind != "i":
-            return None
-        chosen = own if chosen is None else own.take(chosen)
-        dataset = dataset.dataset
-    if type(dataset) is not TensorDataset or any(t.requires_grad for t in dataset.tensors):
-        return None
-    return [tensor._array for tensor in dataset.tensors], chosen
 
 
 def read_batches(read: Reader, indices: Iterator[Any], position: Position) -> Iterator[Any]:
