@@ -71,7 +71,7 @@ class Step(NamedTuple):
 
 UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an operand that the graph does not keep
 LONGEST_CALL = 24  # characters of a call that can replace the name of its result
-BUSY = "explain() watches already; end its `with` block first"
+BUSY = "explain() is already watching; end its `with` block first"
 D = "\N{PARTIAL DIFFERENTIAL}"
 
 

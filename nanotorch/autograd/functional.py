@@ -48,7 +48,9 @@ def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool)
         strict: must be False.
     """
     if strict:
-        raise NotImplementedError(f"{function}: strict=True is not there; zeros tell the same")
+        raise NotImplementedError(
+            f"{function}: strict=True is not supported; unused inputs get zeros"
+        )
     return tuple(
         t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_()
         for t in as_tuple(inputs, "inputs", function)

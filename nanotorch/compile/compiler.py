@@ -852,7 +852,7 @@ class Compiler:
             self.missed += 1
             self.plans.remove(plan)
         else:
-            self.give_up(f"{site_of(self.function)}: {difference} came out otherwise in a replay")
+            self.give_up(f"{site_of(self.function)}: {difference} differs in a replay")
         return result
 
     def replan(self, plan: Plan, layouts: Layouts | None) -> None:

@@ -522,7 +522,7 @@ class Recorder:
         if storage is None:
             self.tape.add_storage(memory_owner(array), TEMPORARY)
         elif storage.kind == CONSTANT:
-            self.refuse("a constant is written to in a way that is not followed")
+            self.refuse("a constant is written to in a way that the trace does not see")
 
     def function(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Call any other function or method of NumPy, and record it."""

@@ -587,7 +587,7 @@ class Capture:
             held: the state before the step.
         """
         if library_state() != self.surroundings or observers:
-            raise Refused("it leaves another mode behind than there was")
+            raise Refused("it leaves grad mode, the default dtype or another mode changed")
         for tensor, meta, grad in zip(held.tensors, held.meta, held.grads, strict=True):
             if tensor._array is not meta[0]:
                 raise Refused("a tensor's memory is replaced")
@@ -677,7 +677,7 @@ class Capture:
             if storage.kind == CONSTANT and storage.base.size:
                 low, high = np.lib.array_utils.byte_bounds(storage.base)
                 if any(low < stop and start < high for start, stop in ends):
-                    raise Refused("a part of a tensor is read in a way that is not followed")
+                    raise Refused("a part of a tensor is read in a way that the trace does not see")
 
     def note_result(self, out: Any) -> Any:
         """A part of the step's result, for the plan; refuses objects of other classes."""

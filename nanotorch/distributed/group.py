@@ -542,7 +542,7 @@ def new_group(
     whole = world()
     chosen = sorted(whole.ranks if ranks is None else ranks)
     if len(set(chosen)) != len(chosen) or not set(chosen) <= set(whole.ranks):
-        raise ValueError(f"new_group: ranks {chosen} are not distinct ones of {whole.size()}")
+        raise ValueError(f"new_group: ranks {chosen} are not distinct ranks below {whole.size()}")
     inside, comm = whole.rank() in chosen, None
     if whole.comm is not None:
         comm = whole.comm.Split(0 if inside else mpi().UNDEFINED, whole.rank())
@@ -716,7 +716,7 @@ def join_guardian(init_method: str | None, rank: int, size: int, timeout: float)
             break
         except OSError:
             if time.monotonic() > end:
-                raise RuntimeError(f"rank 0 has not come to {place[0]}:{place[1]}") from None
+                raise RuntimeError(f"rank 0 cannot be reached at {place[0]}:{place[1]}") from None
             time.sleep(0.02)
     line.sendall(rank.to_bytes(4, "little"))
     try:
@@ -727,7 +727,7 @@ def join_guardian(init_method: str | None, rank: int, size: int, timeout: float)
     line.detach()  # keeps the connection open until the process ends
     if not told:
         raise RuntimeError(
-            f"not all of {size} ranks have come within {timeout:g} s, or mpiexec has failed"
+            f"not all of {size} ranks have connected within {timeout:g} s, or mpiexec has failed"
         )
     os.environ.update(json.loads(told))
 

@@ -16,7 +16,7 @@ from nanotorch.distributed.group import end_all, is_launched, launcher, set_rank
 from nanotorch.names.lookup import on_demand
 
 MANY = (
-    "several machines are the launcher's business: mpiexec -n 8 -hosts A,B {} -m nanotorch "
+    "to use several machines, call the launcher itself: mpiexec -n 8 -hosts A,B {} -m nanotorch "
     "script.py, or srun"
 )
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
     parser.add_argument("program", help="a script, or the name of a module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets")
-    parser.epilog = f"S{MANY[1:].format('python')}."
+    parser.epilog = f"T{MANY[1:].format('python')}."
     asked = parser.parse_args()
     if asked.nnodes != "1":
         parser.error(MANY.format(sys.executable))

@@ -489,7 +489,7 @@ def jvp(
         NotImplementedError: with ``strict``.
     """
     if strict:
-        raise NotImplementedError(f"{JVP}: strict=True is not there; zeros tell the same")
+        raise NotImplementedError(f"{JVP}: strict=True is not supported; unused inputs get zeros")
     require(isinstance(primals, tuple), "{}: Expected primals to be a tuple", JVP)
     inputs, inputs_spec = tree_flatten(primals)
     directions, directions_spec = tree_flatten(tangents)
@@ -577,7 +577,7 @@ def jacfwd(
 
     if randomness == "different":
         raise NotImplementedError(
-            'jacfwd: randomness="different" is not there; use torch.vmap of torch.func.jvp'
+            'jacfwd: randomness="different" is not supported; use torch.vmap of torch.func.jvp'
         )
 
     @functools.wraps(func)

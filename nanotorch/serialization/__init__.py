@@ -179,11 +179,9 @@ def description(file: BinaryIO, path: str) -> str | None:
         try:
             names = " ".join(zipfile.ZipFile(file).namelist()) + " "
         except Exception:  # a damaged archive, whose directory is at its end, raises many kinds
-            return "is a zip archive that was cut off, maybe of torch.save; get it again"
+            return "is a zip archive that is cut off, perhaps of torch.save; copy it again"
         found = (told for end, told in INSIDE.items() if f"{end} " in names)
-        return next(found, "is a zip archive, of which nanotorch knows nothing").format(
-            CONVERT.format(path=path)
-        )
+        return next(found, "is a zip archive of an unknown kind").format(CONVERT.format(path=path))
     if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
         kind = "a checkpoint of torch.save in its old format" if MAGIC in data else "a pickle"
         return f"is {kind}. {CONVERT.format(path=path)}"
@@ -493,13 +491,13 @@ def why_not_saved(value: Any, path: tuple[Any, ...]) -> str:
     if callable(value):
         return told + (
             f"{getattr(value, '__name__', kind)!r} is code, which files of nanotorch do not hold. "
-            "Save what it needs to be made anew"
+            "Save the values from which it can be made again"
         )
     bases = [b for b in (dict, list, tuple, int, float, str, Tensor) if isinstance(value, b)]
     advice = f"; convert it to a plain {bases[0].__name__}" if bases else ""
     of = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
     return told + (
-        f"{kind}{of} is none of what files of nanotorch hold: tensors, arrays and numbers of "
+        f"{kind}{of} cannot be in a file of nanotorch. Files hold tensors, arrays and numbers of "
         "NumPy, None, bools, numbers, texts, bytes, and dicts, lists, tuples and sets of them"
         f"{advice}"
     )
@@ -652,7 +650,7 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
     header, size = read_header(file, path)
     metadata = header.pop(RESERVED, {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise RuntimeError(f"{path}: its header is damaged (its metadata are no texts)")
+        raise RuntimeError(f"{path}: its header is damaged (its metadata are not strings)")
     try:
         arrays = read_arrays(file, header, size, path)
         if OURS not in metadata:
@@ -703,7 +701,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
         """The dict of a JSON object; raises ValueError if a name is in it twice."""
         counts = Counter(key for key, _ in pairs)
         if len(counts) < len(pairs):
-            raise ValueError(f"{short_repr(counts.most_common(1)[0][0])} stands there twice")
+            raise ValueError(f"{short_repr(counts.most_common(1)[0][0])} occurs twice")
         return dict(pairs)
 
     size = file.seek(0, os.SEEK_END)
@@ -714,7 +712,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[dict[str, Any], int]:
     length = int.from_bytes(beginning[:8], "little")
     # safetensors' own limit for the length of the header.
     if size < 8 or length > 100_000_000 or beginning[8:9] not in (b"{", b""):
-        begins = f"is no file of nanotorch or safetensors; it begins with {beginning!r}"
+        begins = f"is not a file of nanotorch or safetensors; it begins with {beginning!r}"
         raise RuntimeError(f"{path} {description(file, path) or begins}")
     if size < 8 + length:
         raise RuntimeError(
@@ -773,7 +771,7 @@ def read_arrays(
             f"{path} is cut off: of {before + reached} bytes {before + size} are there"
         )
     if reached < size:
-        raise RuntimeError(f"{path} is damaged: {size - reached} bytes are no part of a tensor")
+        raise RuntimeError(f"{path} is damaged: {size - reached} bytes belong to no tensor")
     data = file.read(size)
     if len(data) < size:  # another program has just shortened it
         raise RuntimeError(f"{path} is cut off: {size - len(data)} bytes are missing at its end")

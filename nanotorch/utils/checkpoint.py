@@ -217,7 +217,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         if current.sweep is not None and current.sweep.captures is not None:
-            raise RuntimeError("with use_reentrant=True there is backward() without inputs only")
+            raise RuntimeError("use_reentrant=True allows backward() only without inputs")
         leaves = (t.detach().requires_grad_(t.requires_grad) for t in ctx.saved_tensors)
         args = join_tensors(leaves, ctx.rest)
         with with_random_state(ctx.rng):

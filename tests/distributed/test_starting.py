@@ -127,7 +127,7 @@ def test_a_program_of_several_processes(tmp_path: Path) -> None:
     ("arguments", "text"),
     [
         (["--nproc-per-node", "x", "a.py"], "a number of processes or auto, got 'x'"),
-        (["--nnodes", "2", "a.py"], "several machines are the launcher's business"),
+        (["--nnodes", "2", "a.py"], "to use several machines, call the launcher itself"),
         ([], "the following arguments are required: program"),
     ],
 )
@@ -228,7 +228,7 @@ def test_processes_that_do_not_come() -> None:
     code += "timeout=t.timedelta(seconds=0.5))"
     status, _, told = ended(sys.executable, "-c", code.format(1))
     assert status == 1
-    assert "rank 0 has not come to 127.0.0.1:" in told
+    assert "rank 0 cannot be reached at 127.0.0.1:" in told
     status, _, told = ended(sys.executable, "-c", code.format(0))
     assert status == 1
-    assert "not all of 2 ranks have come within 0.5 s" in told
+    assert "not all of 2 ranks have connected within 0.5 s" in told

@@ -127,13 +127,13 @@ def test_a_file_of_safetensors() -> None:
         ((FOREIGN / "zip.pt").read_bytes(), "checkpoint of torch.save. It holds pickles"),
         ((FOREIGN / "old.pt").read_bytes(), "checkpoint of torch.save in its old format. It holds"),
         ((FOREIGN / "script.pt").read_bytes(), "program of torch.jit"),
-        ((FOREIGN / "zip.pt").read_bytes()[:-100], "zip archive that was cut off"),
+        ((FOREIGN / "zip.pt").read_bytes()[:-100], "zip archive that is cut off"),
         (file_of(b'{"w":{"dtype":"F8_E5M2","shape":[0],"data_offsets":[0,0]}}'), "dtype F8_E5M2"),
         (b"\x80\x04K\x01.", "is a pickle. It holds"),
         (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         (b"<!DOCTYPE html>", "page of the web"),
-        (b"epoch,loss\n1,0.5\n", "no file of nanotorch or safetensors; it begins with b'epoch"),
-        (b"abc", "no file of nanotorch"),
+        (b"epoch,loss\n1,0.5\n", "not a file of nanotorch or safetensors; it begins with b'epoch"),
+        (b"abc", "not a file of nanotorch"),
         (struct.pack("<Q", 4) + b"{{{{", "header is damaged"),
         (struct.pack("<Q", 8) + b'{"a":[]}', "header is damaged"),
     ],
@@ -154,7 +154,7 @@ def test_an_empty_file() -> None:
 def test_a_file_that_was_cut_off() -> None:
     data = written({"w": torch.arange(6.0), "t": torch.ones(2, 2).t()})
     for length in range(1, len(data)):
-        with pytest.raises(RuntimeError, match=r"cut off|no file of nanotorch"):
+        with pytest.raises(RuntimeError, match=r"cut off|not a file of nanotorch"):
             loaded(data[:length])
     with pytest.raises(RuntimeError, match="damaged"):
         loaded(data + b"\0")

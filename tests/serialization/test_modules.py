@@ -134,9 +134,9 @@ def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w") as file:
         for value, message in (
             (lambda x: x, r"cannot save obj\['0'\]\.act: '<lambda>' is code"),
-            (file, r"obj\['0'\]\.act: TextIOWrapper is none of what"),
-            (Restored(), r"obj\['0'\]\.act: Restored is none of what"),
-            ({"k": [iter(())]}, r"obj\['0'\]\.act\['k'\]\[0\]: tuple_iterator is none"),
+            (file, r"obj\['0'\]\.act: TextIOWrapper cannot be in a file"),
+            (Restored(), r"obj\['0'\]\.act: Restored cannot be in a file"),
+            ({"k": [iter(())]}, r"obj\['0'\]\.act\['k'\]\[0\]: tuple_iterator cannot be in"),
             (torch.optim.SGD(net.parameters()), "a whole SGD .* of a new SGD"),
         ):
             net[0].act = value

@@ -190,10 +190,14 @@ class Point(tuple):
 @pytest.mark.parametrize(
     ("obj", "error", "message"),
     [
-        ({"d": defaultdict(int)}, TypeError, "defaultdict is none .*convert it to a plain dict"),
-        ([Point((1, 2))], TypeError, r"obj\[0\]: Point is none .* plain tuple"),
-        (np.array(["a"]), TypeError, "ndarray of dtype <U1 is none"),
-        (object(), TypeError, "object is none"),
+        (
+            {"d": defaultdict(int)},
+            TypeError,
+            "defaultdict cannot be in a file .*convert it to a plain dict",
+        ),
+        ([Point((1, 2))], TypeError, r"obj\[0\]: Point cannot be in a file .* plain tuple"),
+        (np.array(["a"]), TypeError, "ndarray of dtype <U1 cannot be in a file"),
+        (object(), TypeError, "object cannot be in a file"),
         (recursive(), ValueError, "contains itself"),
     ],
 )

@@ -390,7 +390,7 @@ class DataLoader(Generic[T_co]):
         if state_dict["num_workers"] != self.num_workers:
             raise ValueError(
                 f"the state is of a DataLoader with num_workers={state_dict['num_workers']}, this "
-                f"one has num_workers={self.num_workers}: where a pass stands depends on it"
+                f"one has num_workers={self.num_workers}: the position of a pass depends on it"
             )
         self._resume = state_dict
 
