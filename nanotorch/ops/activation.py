@@ -301,17 +301,17 @@ def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) ->
     return select((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
 
-@hidden_op(input=lambda g, input: g * mish_derivative(input), inplace=True, wide=True)
+def mish_formula(g: Any, input: Any) -> Any:
+    """The gradient of `mish`."""
+    t = tanh(softplus(input))
+    return g * (t + input * sigmoid(input) * (1 - t * t))
+
+
+@hidden_op(input=mish_formula, inplace=True, wide=True)
 def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     check_kind("mish_cpu", input)
     return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
-
-
-def mish_derivative(input: Any) -> Any:
-    """The derivative of `mish`."""
-    t = tanh(softplus(input))
-    return t + input * sigmoid(input) * (1 - t * t)
 
 
 mish_: Any = inplace_form("mish")
@@ -435,29 +435,31 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 # sign of the input: a negative slope or scale raises an error in the backward pass.
 
 
-NEGATIVE = "the backward pass of {} in place needs a slope that is not negative"
+def not_negative(slope: float, name: str) -> float:
+    """The slope itself; refuse a negative one."""
+    told = "the backward pass of {} in place needs a slope that is not negative"
+    require(slope >= 0, told, name)
+    return slope
 
 
-def leaky_relu_formula(g: Any, out: Any, negative_slope: float) -> Any:
-    """The gradient of `leaky_relu`, from its result."""
-    require(negative_slope >= 0, NEGATIVE, "leaky_relu")
-    return tied(where(out > 0, g, g * negative_slope), out)
-
-
-def elu_formula(g: Any, out: Any, alpha: float, scale: float) -> Any:
-    """The gradient of `elu`, from its result, ``alpha * scale * (exp(x) - 1)`` below 0."""
-    require(alpha >= 0, NEGATIVE, "elu")
-    below = where(out < 0, out, 0.0)  # the second derivative at 0 is 0
-    return where(out > 0, g * scale, g * (below + alpha * scale))
-
-
-@inplace(input=leaky_relu_formula, node="LeakyReluBackward1", wide=True)
+@inplace(
+    input=lambda g, out, negative_slope: tied(
+        where(out > 0, g, g * not_negative(negative_slope, "leaky_relu")), out
+    ),
+    node="LeakyReluBackward1", wide=True,
+)  # fmt: skip
 def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     """In-place `leaky_relu`."""
     return OPS["leaky_relu"].kernel(input, negative_slope)
 
 
-@inplace(input=elu_formula, node="EluBackward1", wide=True)
+# Below 0 the result is ``alpha * scale * (exp(x) - 1)``; at 0 the second derivative is 0.
+@inplace(
+    input=lambda g, out, alpha, scale: where(
+        out > 0, g * scale, g * (where(out < 0, out, 0.0) + not_negative(alpha, "elu") * scale)
+    ),
+    node="EluBackward1", wide=True,
+)  # fmt: skip
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """In-place `elu`."""
     return OPS["elu"].kernel(input, alpha, scale)
@@ -638,13 +640,14 @@ def signbit(input: Array) -> Array:
 # Functions
 
 
-def logit_formula(g: Any, input: Any, eps: float | None) -> Any:
-    """The gradient of `logit`; beyond the limits 0 with ``eps``, nan without."""
-    low, high, beyond = (0, 1, math.nan) if eps is None else (eps, 1 - eps, 0.0)
-    return where((input >= low) & (input <= high), g / (input * (1 - input)), beyond)
-
-
-@op(input=logit_formula, cast="float", inplace=True, wide=True)
+@op(
+    input=lambda g, input, eps: where(
+        (input >= (eps or 0)) & (input <= 1 - (eps or 0)),
+        g / (input * (1 - input)),
+        math.nan if eps is None else 0.0,
+    ),
+    cast="float", inplace=True, wide=True,
+)  # fmt: skip
 def logit(input: Array, eps: float | None = None) -> Array:
     """``log(input / (1 - input))``, the inverse of the sigmoid; nan outside [0, 1].
 

@@ -221,6 +221,17 @@ def inplace_form(name: str) -> Any:
 # Shapes as arguments.
 
 
+def keyword_ints(name: str, argument: str, given: tuple[Any, ...], keyword: Any) -> Any:
+    """The sequence of integers passed by name; refuse integers in both places, or in neither."""
+    if keyword is None:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
+    if given:
+        raise given_twice(name, argument)
+    if not isinstance(keyword, (tuple, list)):
+        raise wrong_type(keyword, "tuple of ints", (name, argument, 0))
+    return keyword
+
+
 def parse_shape(
     name: str, size: tuple[Any, ...], keyword: Any = None, position: int = 1
 ) -> tuple[int, ...]:
@@ -235,14 +246,8 @@ def parse_shape(
         TypeError: for no size, for two, or for sizes that are not integers.
         RuntimeError: for a negative size.
     """
-    if keyword is not None:
-        if size:
-            raise given_twice(name, "size")
-        if not isinstance(keyword, (tuple, list)):
-            raise wrong_type(keyword, "tuple of ints", (name, "size", 0))
-        size = (keyword,)
-    if not size:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+    if keyword is not None or not size:
+        size = (keyword_ints(name, "size", size, keyword),)
     shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", position))
     negative = [n for n in shape if n < 0]
     if negative:

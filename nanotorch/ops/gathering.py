@@ -422,8 +422,20 @@ def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | N
         raise
 
 
-def where_of_three(condition: Any, input: Any, other: Any) -> Any:
-    """`where` of three arguments; ``input`` and ``other`` may be numbers."""
+@public
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting.
+
+    With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
+
+    Args:
+        input, other: tensors or numbers.
+
+    Raises:
+        RuntimeError: for a ``condition`` that is not bool, unless it is alone.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
     pair = input, other
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
@@ -452,29 +464,10 @@ def where_of_three(condition: Any, input: Any, other: Any) -> Any:
     return where_true(condition, *operands, kind)
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` is true and ``other`` elsewhere, broadcasting.
-
-    With ``condition`` alone: the indices of its nonzero elements, a tensor for each dimension.
-
-    Args:
-        input, other: tensors or numbers.
-
-    Raises:
-        RuntimeError: for a ``condition`` that is not bool, unless it is alone.
-    """
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    return where_of_three(condition, input, other)
-
-
-public(where)
-
-
 @method(name="where", public=False)
 def where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """This tensor where ``condition`` is true and ``other`` elsewhere."""
-    return where_of_three(condition, self, other)
+    return where(condition, self, other)
 
 
 # One value
@@ -516,7 +509,7 @@ def fill_batched(call: Call) -> Any:
     input, value = call.args["input"], call.args["value"]
     if value.ndim:
         scalar_value(value._array, input._array.dtype)
-    out = where_of_three(call.args["mask"], value.to(input.dtype), input)
+    out = where(call.args["mask"], value.to(input.dtype), input)
     return input.copy_(out) if call.inplace else batch_tensor(out, call.batch)
 
 
@@ -670,22 +663,6 @@ REDUCTIONS: dict[str, Any] = {
 # Gradients, by the input and by the source
 
 
-def scatter_prod_formula(
-    g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, include_self: bool
-) -> tuple[Any, Any]:
-    """The gradients of `scatter_reduce` with "prod", without a division by zero."""
-    whole = mask_by_number(input, input == 0, 1)
-    first = g * scatter_reduce(whole, dim, index, src, "prod", include_self=include_self) / whole
-    zero = src == 0
-    number = gather(scatter_add(input * 0, dim, index, zero * (src * 0 + 1)), dim, index)
-    single = zero & (number == 1)
-    others = scatter_reduce(
-        input, dim, index, mask_by_number(src, single, 1), "prod", include_self=include_self
-    )
-    divided = gather(g * out, dim, index) / mask_by_number(src, zero, 1)
-    return first, where_true(single, gather(g * others, dim, index), divided, None)
-
-
 def scatter_reduce_formula(
     g: Any, input: Any, dim: int, index: Any, src: Any, out: Any, reduce: str, include_self: bool
 ) -> tuple[Any, Any]:
@@ -701,8 +678,16 @@ def scatter_reduce_formula(
         first, second = g, gather(g, dim, index)
     else:
         common_shape(src.shape, index.shape)
-        if reduce == "prod":
-            first, second = scatter_prod_formula(g, input, dim, index, src, out, include_self)
+        if reduce == "prod":  # without a division by zero
+            whole, zero = mask_by_number(input, input == 0, 1), src == 0
+            product = scatter_reduce(whole, dim, index, src, "prod", include_self=include_self)
+            first = g * product / whole
+            number = gather(scatter_add(input * 0, dim, index, zero * (src * 0 + 1)), dim, index)
+            single = zero & (number == 1)
+            rest = mask_by_number(src, single, 1)
+            others = scatter_reduce(input, dim, index, rest, "prod", include_self=include_self)
+            divided = gather(g * out, dim, index) / mask_by_number(src, zero, 1)
+            second = where_true(single, gather(g * others, dim, index), divided, None)
         else:  # equal shares for the elements that attain the extremum
             mine = (input == out) * (blank(input) + 1)
             theirs = (src == gather(out, dim, index)) * (blank(src) + 1)

@@ -590,16 +590,6 @@ def slice_bounds(given: slice, size: int) -> tuple[int, int, int]:
     return given.indices(size)
 
 
-def slice_at(source: Tensor, dim: int, given: slice) -> Tensor:
-    """A slice of ``source`` along ``dim``; ``source`` itself for a slice of all."""
-    size = source._array.shape[dim]
-    start, stop, step = slice_bounds(given, size)
-    # As in PyTorch, a bound that counts from the end always leads to a new view.
-    if step == 1 and not given.start and (given.stop is None or given.stop >= size):
-        return source
-    return slice_along(source, dim, start, stop, step)
-
-
 def is_basic_index(items: tuple[Any, ...]) -> bool:
     """Whether an index has only integers and slices, which mean the same in NumPy and PyTorch."""
     for item in items:
@@ -632,7 +622,11 @@ def apply_basic_items(source: Tensor, items: Sequence[Any]) -> tuple[Tensor, dic
         if kind is int or isinstance(item, np.integer):
             source = select_at(source, dim, int(item), position)
         elif kind is slice:
-            source = slice_at(source, dim, item)
+            size = source._array.shape[dim]
+            start, stop, step = slice_bounds(item, size)
+            # As in PyTorch, a bound that counts from the end always leads to a new view.
+            if step != 1 or item.start or (item.stop is not None and item.stop < size):
+                source = slice_along(source, dim, start, stop, step)
             dim += 1
         elif item is ...:
             dim += ndim - taken
@@ -787,27 +781,6 @@ def assign(target: Tensor, value: Any) -> None:
         copy_(target, value if value._array.shape == shape else expand_to(value, shape))
 
 
-def assign_at(target: Tensor, tensors: dict[int, Tensor], value: Any) -> None:
-    """Write a number or tensor into a view at index tensors."""
-    at = index_from_tensors(tensors, target._array.ndim)
-    if isinstance(value, Tensor):
-        leading = value._array.ndim and value._array.shape[0] == 1
-        put_into(target, at, without_leading_ones(value) if leading else value)
-        return
-    if len(tensors) == 1:
-        ((dim, tensor),) = tensors.items()
-        kind = tensor._array.dtype
-        if kind == np.int64:
-            fill_by_number_(target, dim, reshape(tensor, (-1,)), value)
-            return
-        if kind.kind in "bu":
-            check_masks(target._array.shape, at.key)
-            rest = (1,) * (target.ndim - dim - tensor.ndim)
-            target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
-            return
-    put_into(target, at, wrap(np.array(number_as(value, target._array.dtype))))
-
-
 @method(name="__setitem__", public=False)
 def write(self: Tensor, given: Any, value: Any) -> None:
     """Write a number or tensor to a part of the tensor; broadcast and convert it.
@@ -823,15 +796,29 @@ def write(self: Tensor, given: Any, value: Any) -> None:
         raise TypeError(f"can't assign a {type_name(value)} to a torch.{self.dtype.char}Tensor")
     if given is False:
         return
-    if type(given) is int:
-        assign(read(self, given), value)
-    elif type(given) is slice and not self._array.ndim:
+    if type(given) is slice and not self._array.ndim:
         raise IndexError(NO_SLICE)
+    tensors: dict[int, Tensor] = {}
+    if type(given) is int:
+        target = read(self, given)
     elif given is True:
-        assign(unsqueeze(self, 0), value)
+        target = unsqueeze(self, 0)
     else:
         target, tensors = apply_basic_items(self, index_items(given))
-        if tensors:
-            assign_at(target, tensors, value)
-        else:
-            assign(target, value)
+    if not tensors:
+        assign(target, value)
+        return
+    at = index_from_tensors(tensors, target._array.ndim)
+    (dim, tensor), *more = tensors.items()
+    kind = "" if more else tensor._array.dtype.kind
+    if isinstance(value, Tensor):
+        leading = value._array.ndim and value._array.shape[0] == 1
+        put_into(target, at, without_leading_ones(value) if leading else value)
+    elif kind == "i" and tensor._array.dtype == np.int64:
+        fill_by_number_(target, dim, reshape(tensor, (-1,)), value)
+    elif kind in ("b", "u"):
+        check_masks(target._array.shape, at.key)
+        rest = (1,) * (target.ndim - dim - tensor.ndim)
+        target.masked_fill_(reshape(tensor, tensor._array.shape + rest), value)
+    else:
+        put_into(target, at, wrap(np.array(number_as(value, target._array.dtype))))

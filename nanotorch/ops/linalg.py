@@ -239,8 +239,9 @@ def solve_triangular(
 # Positive definite matrices
 
 
-def cholesky_formula(g: Any, L: Any) -> Any:
-    """The gradient of a matrix from the gradient of its lower factor; it is symmetric."""
+def cholesky_formula(g: Any, out: Any, upper: bool) -> Any:
+    """The gradient of a matrix from the gradient of its factor; it is symmetric."""
+    g, L = (tr(g), tr(out)) if upper else (g, out)
     middle = tr(L) @ g
     inverse = inverse_or_nan(L)
     half = tr(inverse) @ (0.5 * (tril(middle) + tril(middle, -1))) @ inverse
@@ -266,8 +267,8 @@ def leading_minor(A: Array) -> int:
 
 
 @hidden_op(
-    input=lambda g, out, upper: cholesky_formula(tr(g) if upper else g, tr(out) if upper else out),
-    aux=("info",), fields=("L", "info"), node="LinalgCholeskyExBackward0", batch=leading,
+    input=cholesky_formula, aux=("info",), fields=("L", "info"),
+    node="LinalgCholeskyExBackward0", batch=leading,
 )  # fmt: skip
 def cholesky_ex(
     input: Array, *, upper: bool = False, check_errors: bool = False

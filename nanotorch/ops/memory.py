@@ -104,10 +104,16 @@ def element_positions(layout: Layout) -> np.ndarray:
     return at
 
 
+def strided_view_batched(call: Call) -> Any:
+    """`strided_view` of each sample; an offset counts from the sample's first element."""
+    whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
+    start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
+    return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
+
+
 @hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
-    view=True, node="AsStridedBackward0",
-    batch=lambda call: strided_view_batched(call),
+    view=True, node="AsStridedBackward0", batch=strided_view_batched,
 )  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view, with ``layout``, of the memory of ``input``; its own layout is ``source``."""
@@ -125,24 +131,13 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
 
     If several elements of the layout ``over`` share a position, the sum there is split equally.
     """
-    to, from_, sharing = (
-        element_positions(layout),
-        element_positions(source),
-        element_positions(over),
-    )
+    to, from_, sharing = map(element_positions, (layout, source, over))
     memory = np.zeros(1 + max(p.max(initial=0) for p in (to, from_, sharing)), g.dtype)
     np.add.at(memory, to, g)
     owners = np.bincount(sharing.ravel(), minlength=memory.size)
     if owners.max() > 1:
         memory /= np.maximum(owners, 1).astype(g.dtype)
     return memory[from_]
-
-
-def strided_view_batched(call: Call) -> Any:
-    """`strided_view` of each sample; an offset counts from the sample's first element."""
-    whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
-    start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
-    return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
 
 
 def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:

@@ -70,7 +70,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 @op(
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
-    batch=lambda call: dot_batched(call),
+    batch=dot_batched,
     wide=True,
 )
 def vdot(input: Array, other: Array) -> Array:

@@ -297,7 +297,7 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
 # Products. Formulas name `out` even if unused: then, as in PyTorch, a write to `out` is an error.
 
 
-def prod_formula(g: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
+def prod_formula(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a product along one dimension; ``dim`` is empty for a 0-d input."""
     if not dim:
         return g
@@ -329,10 +329,7 @@ def product(input: Array, dim: tuple[int, ...] | None, keepdim: bool, kind: np.d
     return multiply_all(input, dim, kind, None, keepdim)
 
 
-@hidden_op(
-    input=lambda g, input, out, dim, keepdim: prod_formula(g, input, dim, keepdim),
-    node="ProdBackward1", in_order=True,
-)  # fmt: skip
+@hidden_op(input=prod_formula, node="ProdBackward1", in_order=True)
 def prod_along(
     input: Array, dim: tuple[int, ...], keepdim: bool, dtype: DType | None = None
 ) -> Array:

@@ -280,16 +280,6 @@ def max_pooled(input: Array, at: Pooling) -> tuple[Array, Array]:
     return best, numbers.reshape(best.shape)
 
 
-def max_pool_formula(g: Any, indices: Any, size: Ints) -> Any:
-    """Zeros whose last dimensions are ``size``, with ``g`` added there at the flat ``indices``."""
-    lead = tuple(g.shape[: g.ndim - len(size)])
-    planes = math.prod(lead)
-    rows = (planes, math.prod(indices.shape[len(lead) :]))
-    whole = (planes, math.prod(size))
-    out = gather_backward(reshape(g, rows), whole, 1, reshape(indices, rows))
-    return reshape(out, (*lead, *size))
-
-
 def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
     """The operation ``name``: the elements that ``kernel`` chooses, and their flat indices."""
 
@@ -298,7 +288,11 @@ def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
         return kernel(input, parts)
 
     def slope(g: Any, input: Any, indices: Any) -> Any:
-        return tied(max_pool_formula(g, indices, tuple(input.shape[-dims:])), input)
+        lead, size = tuple(g.shape[: g.ndim - dims]), tuple(input.shape[-dims:])
+        planes = math.prod(lead)
+        rows, whole = (planes, math.prod(indices.shape[len(lead) :])), (planes, math.prod(size))
+        out = gather_backward(reshape(g, rows), whole, 1, reshape(indices, rows))
+        return tied(reshape(out, (*lead, *size)), input)
 
     return hidden_op(input=slope, aux=("indices",), batch=merged)(rename(picked, name))
 

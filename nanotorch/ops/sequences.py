@@ -576,15 +576,15 @@ def gelu_derivative(x: Array, share: Array, approximate: str) -> Array:
     return out
 
 
-def gelu_second_derivative(x: Any, approximate: str) -> Any:
-    """The second derivative of ``x Φ(x)``, for a formula."""
-    square = x * x
+def gelu_slope_formula(g: Any, grad: Any, input: Any, approximate: str) -> Any:
+    """The gradient of `gelu_backward` by its input, from the second derivative of ``x Φ(x)``."""
+    x, square = input, input * input
     if approximate == "none":
-        return exp(square * -0.5) * ROOT_1_2PI * (2.0 - square)
+        return g * grad * (exp(square * -0.5) * ROOT_1_2PI * (2.0 - square))
     share = sigmoid(x * (square * (2 * ROUGH[1]) + 2 * ROUGH[0]))
     inner = square * (6 * ROUGH[1]) + 2 * ROUGH[0]
     bent = 2.0 * inner + x * (1.0 - 2.0 * share) * inner * inner + square * (12 * ROUGH[1])
-    return share * (1.0 - share) * bent
+    return g * grad * (share * (1.0 - share) * bent)
 
 
 @hidden_op(
@@ -608,7 +608,7 @@ def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
 
 @hidden_op(
     grad=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
-    input=lambda g, grad, input, approximate: g * grad * gelu_second_derivative(input, approximate),
+    input=gelu_slope_formula,
     node="GeluBackwardBackward0",
     batch=elementwise,
     wide=True,

@@ -13,8 +13,6 @@ from nanotorch._core.arguments import (
     as_int,
     as_ints,
     call_by_own_names,
-    given_twice,
-    wrong_type,
 )
 from nanotorch._core.batched import (
     Batch,
@@ -33,7 +31,7 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, require
+from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, keyword_ints, require
 from nanotorch.ops.creation import alias, contiguous
 
 # Views of a part: one index, a slice, a diagonal, windows. Their gradients are zero elsewhere.
@@ -351,14 +349,8 @@ def parse_ints(
     name: str, argument: str, given: tuple[Any, ...], named: Any = None
 ) -> tuple[int, ...]:
     """The integers of ``argument``: one sequence, several integers, or a keyword's sequence."""
-    if named is not None:
-        if given:
-            raise given_twice(name, argument)
-        if not isinstance(named, (tuple, list)):
-            raise wrong_type(named, "tuple of ints", (name, argument, 0))
-        given = (named,)
-    if not given:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
+    if named is not None or not given:
+        given = (keyword_ints(name, argument, given, named),)
     if len(given) == 1:
         return as_ints(given[0], (name, argument, 1))
     for n in given:
@@ -554,16 +546,13 @@ def ravel(input: Tensor) -> Tensor:
 @hidden_op(
     input=lambda g, input_shape: reshape(g, input_shape),
     view=True, node="SqueezeBackward0",
-    batch=lambda call: squeeze_several(call.whole("input"), unit_dims(call)),
+    batch=lambda call: squeeze_several(
+        call.whole("input"), tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
+    ),
 )  # fmt: skip
 def squeeze_all(input: Array) -> Array:
     """A view without dimensions of size 1."""
     return input.squeeze()
-
-
-def unit_dims(call: Call) -> tuple[int, ...]:
-    """The dimensions of size 1 of a sample, in the tensor of all samples."""
-    return tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
 
 
 @hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward1")
@@ -626,7 +615,17 @@ def transpose(input: Array, dim0: int, dim1: int) -> Array:
     return input.swapaxes(dim0, dim1) if input.ndim else input[...]
 
 
-@op(input=lambda g: t(g), view=True, batch=lambda call: t_batched(call))
+TOO_MANY = "t() expects a tensor with <= 2 dimensions, but self is {}D"
+
+
+def t_batched(call: Call) -> Any:
+    """`t` of each sample."""
+    ndim, whole = call.ndim("input"), call.whole("input")
+    require(ndim <= 2, TOO_MANY, ndim)
+    return transpose(whole, 1, 2) if ndim == 2 else alias(whole)
+
+
+@op(input=lambda g: t(g), view=True, batch=t_batched)
 def t(input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and 0-d tensors stay as they are.
 
@@ -634,16 +633,8 @@ def t(input: Array) -> Array:
         RuntimeError: for more than two dimensions.
     """
     if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        raise RuntimeError(TOO_MANY.format(input.ndim))
     return input.T
-
-
-def t_batched(call: Call) -> Any:
-    """`t` of each sample."""
-    array, whole = call.args["input"]._array, call.whole("input")
-    if array.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {array.ndim}D")
-    return transpose(whole, 1, 2) if array.ndim == 2 else alias(whole)
 
 
 def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:

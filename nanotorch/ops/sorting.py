@@ -257,17 +257,6 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 # Unique values
 
 
-def group_equal_rows(rows: Array, order: Array) -> tuple[Array, Array, Array]:
-    """For runs of equal rows in ``order``: their first rows, each row's run, their lengths."""
-    ordered = rows[order]
-    new = np.ones(len(rows), bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(1)
-    inverse = np.empty(len(rows), np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    first = np.flatnonzero(new)
-    return order[first], inverse, np.diff(np.append(first, len(rows)))
-
-
 def define_unique(name: str, node: str, consecutive: bool) -> Any:
     """PyTorch's operation ``name``, for the unique values, or unique slices along ``dim``."""
 
@@ -278,8 +267,11 @@ def define_unique(name: str, node: str, consecutive: bool) -> Any:
         require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
         rows = whole.reshape(n, math.prod(whole.shape[1:]))
         order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
-        first, inverse, counts = group_equal_rows(rows, order)
-        values = whole[first]
+        ordered, new, inverse = rows[order], np.ones(n, bool), np.empty(n, np.int64)
+        new[1:] = (ordered[1:] != ordered[:-1]).any(1)  # where a run of equal rows begins
+        inverse[order] = np.cumsum(new) - 1
+        first = np.flatnonzero(new)
+        values, counts = whole[order[first]], np.diff(np.append(first, n))
         if dim is None or not input.ndim:
             return values, inverse.reshape(input.shape), counts
         return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
