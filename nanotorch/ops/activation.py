@@ -246,9 +246,6 @@ def silu(input: Array) -> Array:
     return np.divide(input, out, out=out)
 
 
-silu_: Any = inplace_form("silu")
-
-
 @hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, batch=elementwise, wide=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
@@ -288,9 +285,6 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
     return clamp_to_numbers(input, min_val, max_val)
 
 
-hardtanh_: Any = inplace_form("hardtanh")
-
-
 @hidden_op(
     g=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     input=lambda g: vanishing(g),
@@ -312,9 +306,6 @@ def mish(input: Array) -> Array:
     """``input * tanh(softplus(input))``."""
     check_kind("mish_cpu", input)
     return input * np.tanh(np.logaddexp(input, input.dtype.type(0)))
-
-
-mish_: Any = inplace_form("mish")
 
 
 def glu_formula(g: Any, input: Any, dim: int) -> Any:
@@ -383,8 +374,9 @@ def hardswish_backward(grad: Array, input: Array) -> Array:
     return grad * select(input <= -3, input.dtype.type(0), slope)
 
 
-hardsigmoid_: Any = inplace_form("hardsigmoid")
-hardswish_: Any = inplace_form("hardswish")
+hardsigmoid_, hardswish_, hardtanh_, mish_, silu_ = (
+    inplace_form(name) for name in ("hardsigmoid", "hardswish", "hardtanh", "mish", "silu")
+)
 
 
 # Slopes that are a parameter per channel, or random per element

@@ -120,12 +120,6 @@ def pack_padded_sequence(
     counts = [int(n) for n in held.tolist()]
     if batch_first:
         input = input.transpose(0, 1)
-    sizes = batch_sizes_of(input, counts)
-    return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
-
-
-def batch_sizes_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
-    """The number of sequences in each step, after checks of the sorted lengths ``counts``."""
     require(input.numel(), "Cannot pack empty tensors.")
     told = "Expected {} lengths, as many as samples: {}"
     require(input.size(1) == len(counts), told, input.size(1), len(counts))
@@ -137,7 +131,8 @@ def batch_sizes_of(input: Tensor, counts: list[int]) -> tuple[int, ...]:
         )
     told = "a sequence of {} steps is longer than the input"
     require(counts[0] <= input.size(0), told, counts[0])
-    return tuple(sum(n > t for n in counts) for t in range(counts[0]))
+    sizes = tuple(sum(n > t for n in counts) for t in range(counts[0]))
+    return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
 
 
 def pad_packed_sequence(
