@@ -60,7 +60,7 @@ def check_ndim(name: str, x: Any, least: int, most: int | None = None) -> None:
     if x.ndim < least or (most is not None and x.ndim > most):
         wanted = f"{least}" if least == most else f"{least} to {most}"
         wanted = f"at least {least}" if most is None else wanted
-        raise RuntimeError(f"{name}(): the dimensions must be {wanted} in number, not {x.ndim}")
+        raise RuntimeError(f"{name}(): the number of dimensions must be {wanted}, not {x.ndim}")
 
 
 def no_form(name: str, *given: Any, **named: Any) -> TypeError:
@@ -280,8 +280,8 @@ NEGATIVE = (
     "are not currently supported. (You can probably work around this by making a copy of your "
     "array  with array.copy().) "
 )
-UNEVEN = "the strides of the NumPy array are no multiples of the size of its elements; copy it"
-BYTE_ORDER = "the NumPy array has another byte order than the machine; convert it"
+UNEVEN = "the strides of the NumPy array are not multiples of its itemsize; copy the array"
+BYTE_ORDER = "the byte order of the NumPy array differs from the machine's; convert the array"
 READ_ONLY = (
     "The given {0} is not writable, and PyTorch does not support non-writable tensors. "
     "This means writing to this tensor will result in undefined behavior. You may want to copy the "

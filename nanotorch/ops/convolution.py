@@ -498,7 +498,8 @@ def check_shapes(
         )
     given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
     whole = weight[0] >= groups and not weight[0] % groups
-    require(whole, "{}weight of size {} cannot be divided among them", given, weight)
+    told = "{}the first dimension of weight must be divisible by groups, but weight has size {}"
+    require(whole, told, given, weight)
     channels, outputs = weight[1] * groups, weight[0]
     if transposed:
         channels, outputs = outputs, channels
@@ -744,7 +745,8 @@ def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
                     f"input dimension, but got: padding ({before}, {after}) at dimension "
                     f"{len(shape) - k} of input {list(shape)}"
                 )
-        require(min(left) > 0, "pad(): input {} would be left with {}", shape, left)
+        told = "pad(): the padding reduces an input of size {} to size {}"
+        require(min(left) > 0, told, shape, left)
         name = "reflection" if mode == "reflect" else "replication"
         check_kind(f"{name}_pad{dims}d", input._array, kinds="fiu")
     return MODES[mode][dims - 1](input, tuple([padding_indices(mode, *each) for each in sides]))
@@ -824,7 +826,8 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """
     r = shuffle_factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *lead, channels, height, width = input.shape
-    require(not channels % (r * r), "pixel_shuffle(): {} channels for {}", channels, r * r)
+    told = "pixel_shuffle(): {} channels are not divisible by {}"
+    require(not channels % (r * r), told, channels, r * r)
     parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
     return parts.reshape(*lead, channels // (r * r), height * r, width * r)
 

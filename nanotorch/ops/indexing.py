@@ -86,7 +86,8 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     source, wanted = (input, index.reshape(-1)) if input.ndim else (input.reshape(1), index)
     if not input.ndim:
-        require(index.size == 1, "index_select(): {} indices for a number", index.size)
+        told = "index_select(): expected 1 index for a 0-d tensor, but got {}"
+        require(index.size == 1, told, index.size)
     try:
         picked = source.take(wanted, dim)
     except IndexError:

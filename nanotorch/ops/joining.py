@@ -604,7 +604,8 @@ def repeat_interleave(
         return view(copied, (*before, shape[dim] * repeats, *after))
     check_ndim("repeat_interleave", repeats, 0, 1)
     counts, size = repeat_counts(repeats).reshape(-1), input._array.shape[dim]
-    require(counts.size in (1, size), "repeat_interleave(): {} repeats for {}", counts.size, size)
+    told = "repeat_interleave(): got {} repeats for {} elements"
+    require(counts.size in (1, size), told, counts.size, size)
     return input.index_select(dim, type(input)._lift(np.repeat(np.arange(size), counts)))
 
 
@@ -665,7 +666,7 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     """
     steps, along = as_ints(shifts), as_ints(dims)
     fits = steps and len(steps) == (len(along) or 1)
-    require(fits, "roll(): {} shifts for {} dimensions", len(steps), len(along))
+    require(fits, "roll(): got {} shifts for {} dimensions", len(steps), len(along))
     require(input.ndim or not along, "roll(): the tensor has no dimensions", error=IndexError)
     if len(along) == 1 and 0 in input.shape:  # an empty tensor accepts any dimension
         along = ()

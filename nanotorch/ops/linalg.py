@@ -336,7 +336,8 @@ def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
     gQ, gR = g
     rows, columns = Q.shape[-2], R.shape[-1]
     require(form != "r", "qr(): mode='r' has no derivative, since it computes no Q")
-    require(form != "complete" or rows <= columns, "qr(): no derivative of a wider complete Q")
+    told = "qr(): mode='complete' has no derivative for matrices with more rows than columns"
+    require(form != "complete" or rows <= columns, told)
     if rows >= columns:
         return square_qr_formula(gQ, gR, Q, R)
     # R = [U | V]: the columns of U alone determine Q, and V follows from Q.

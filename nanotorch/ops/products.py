@@ -96,7 +96,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     check_tensors(a, b)
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
-        require(dims <= min(a.ndim, b.ndim), "tensordot(): {} are more dims than there are", dims)
+        told = "tensordot(): dims={} exceeds the number of dimensions of an input"
+        require(dims <= min(a.ndim, b.ndim), told, dims)
         first, second = list(range(-dims, 0)), list(range(dims))
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
@@ -447,7 +448,8 @@ def cdist(
     for x in (x1, x2):
         check_ndim("cdist", x, 2)
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
-    require(x1.shape[-1] == x2.shape[-1], "cdist(): the rows differ in size")
+    told = "cdist(): the last dimensions of x1 and x2 differ in size"
+    require(x1.shape[-1] == x2.shape[-1], told)
     check_same_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
@@ -575,7 +577,8 @@ def parse_labels(text: str, whose: str) -> Labels:
     """The labels of one operand or of the result: letters, and `DOTS` for an ellipsis."""
     labels: Labels = re.findall(r"\.\.\.|[A-Za-z]", text)
     known = "".join(labels) == text.replace(" ", "") and labels.count(DOTS) <= 1
-    require(known, "einsum(): {!r} of {} is not of letters and one ellipsis", text, whose)
+    told = "einsum(): the subscripts {!r} of {} must be letters and at most one ellipsis"
+    require(known, told, text, whose)
     return labels
 
 

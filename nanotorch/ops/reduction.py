@@ -651,7 +651,8 @@ def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
 
 def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of ``input``; raises RuntimeError if it has no elements."""
-    require(math.prod(input.shape) != 0, "{}(): a tensor without elements needs a dim", name)
+    told = "{}(): dim is required for a tensor without elements"
+    require(math.prod(input.shape) != 0, told, name)
     return tuple(range(input.ndim))
 
 
@@ -788,7 +789,8 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
-        require(array.size, "{}(): a tensor without elements needs a dim", name, error=IndexError)
+        told = "{}(): dim is required for a tensor without elements"
+        require(array.size, told, name, error=IndexError)
         found = np.asarray(find(array))
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)

@@ -445,7 +445,7 @@ def max_pool(
     if dims == 1:
         check_elements(input, 1)
         k, s, p, d = each
-        require(p[0] <= k[0] // 2, "max_pool1d(): padding exceeds half of the kernel")
+        require(p[0] <= k[0] // 2, "max_pool1d(): padding must be at most half of kernel_size")
         input, each = unsqueeze(input, -2), ((1, *k), (1, *s), (0, *p), (1, *d))
     else:
         check_ndim(name, input, dims + 1, dims + 2)

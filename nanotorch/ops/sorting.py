@@ -264,7 +264,7 @@ def define_unique(name: str, node: str, consecutive: bool) -> Any:
         """The unique values, the index among them of each element, and the count of each value."""
         whole = input.reshape(-1) if dim is None or not input.ndim else np.moveaxis(input, dim, 0)
         n = len(whole)
-        require(0 not in whole.shape[1:], "unique(): a dimension that is not chosen has size 0")
+        require(0 not in whole.shape[1:], "unique(): a dimension other than dim has size 0")
         rows = whole.reshape(n, math.prod(whole.shape[1:]))
         order = np.arange(n) if consecutive else np.lexsort(rows.T[::-1])
         ordered, new, inverse = rows[order], np.ones(n, bool), np.empty(n, np.int64)
@@ -400,7 +400,7 @@ def searchsorted(
     edges, values = as_arrays(sorted_sequence, input)
     text = "torch.searchsorted(): side can only be 'left' or 'right' but got {}"
     require(side in (None, "left", "right"), text, side)
-    require(side != "left" or not right, "searchsorted(): side 'left' does not go with right=True")
+    require(side != "left" or not right, "searchsorted(): side='left' contradicts right=True")
     text = (
         "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
         "of boundaries tensor and input value tensor must match, but we got boundaries tensor {} "

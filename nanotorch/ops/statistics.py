@@ -149,7 +149,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     """
     along = tuple(range(input.ndim)) if dim is None else only_dim(dim, input.ndim)
     error = RuntimeError if dim is None else IndexError
-    require(count(input.shape, along), "aminmax(): there is no element", error=error)
+    require(count(input.shape, along), "aminmax(): the input has no elements", error=error)
     return aminmax_result(ends_along(input, along, keepdim))
 
 
@@ -390,7 +390,7 @@ def histogram(
     points, weights = input._array.reshape(-1), None
     if weight is not None:
         weights = weight._array.reshape(-1)
-        require(weights.shape == points.shape, "histogram(): not one weight for each element")
+        require(weights.shape == points.shape, "histogram(): expected one weight for each element")
         check_same_dtype(points, weights)
     parts = bins.numel() - 1 if given else bins
     require(parts > 0, "torch.histogram(): bins must be > 0, but got {} for dimension 0", parts)
@@ -554,7 +554,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     require(dtypes.bool_ not in kinds, told, error=NotImplementedError)
     if x is not None:
         if x.ndim == 1:
-            require(len(x) == y.shape[dim], "trapezoid(): not one `x` for each sample point")
+            require(len(x) == y.shape[dim], "trapezoid(): expected one `x` for each sample point")
             x, along = reshape(x, (len(x), *(1,) * (y.ndim - dim - 1))), 0
         else:
             x, along = reshape(x, ((1,) * (y.ndim - x.ndim) + tuple(x.shape))), dim

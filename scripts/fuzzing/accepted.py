@@ -376,7 +376,7 @@ def matches(pattern: str | None, error: str | None) -> bool:
 def own_words() -> str:
     """A pattern for nanotorch's own error messages, with the types of the errors."""
     root = Path(__file__).parents[2]
-    texts = [r"[\w.]+\(\): the dimensions must be .* in number, not \d+"]
+    texts = [r"[\w.]+\(\): the number of dimensions must be .*, not \d+"]
     for path in (root / "nanotorch").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:

@@ -538,7 +538,7 @@ def additive_mask(left_out: Tensor, dtype: Any) -> Tensor:
 # Embeddings: rows of a table by index.
 
 
-DENSE = "gradients are dense here: there are no sparse tensors; leave out sparse=True"
+DENSE = "sparse gradients are not supported; use sparse=False"
 
 
 def embedding(
@@ -630,7 +630,7 @@ def embedding_bag(
         starts = offsets._array
     factors = None
     if per_sample_weights is not None:
-        require(mode == "sum", "per_sample_weights is for mode='sum'", error=NotImplementedError)
+        require(mode == "sum", "per_sample_weights requires mode='sum'", error=NotImplementedError)
         check_same_dtype(weight, per_sample_weights)
         factors = per_sample_weights.reshape(-1)
     flat, bags, count, kept = samples_of_bags(
@@ -666,7 +666,7 @@ def samples_of_bags(
     ends = starts if last or not starts.size else np.append(starts, total)
     lengths = np.diff(ends)
     if starts.size and (starts[0] or starts[-1] > total or (lengths < 0).any()):
-        told = f"offsets must go from 0 to {total} at most and must not fall, but they are "
+        told = f"offsets must begin with 0, not exceed {total} and not decrease, but they are "
         raise RuntimeError(f"{told}{starts.tolist()}")
     bags = np.repeat(np.arange(lengths.size), lengths)
     if padding_idx is not None and not -rows <= padding_idx < rows:

@@ -194,7 +194,7 @@ def fold(
     spatial = tuple([n + 2 * p for n, p in zip(wanted, around, strict=True)])
     rows, columns = output_sizes(spatial, size, step, between)
     fits = rows * columns == shape[-1] and min(rows, columns) > 0
-    require(fits, "fold(): {} columns for {} * {} windows", shape[-1], rows, columns)
+    require(fits, "fold(): got {} columns for {} * {} windows", shape[-1], rows, columns)
     return col2im(input, wanted, size, step, around, between)
 
 
@@ -360,9 +360,9 @@ def interpolate(
     if mode not in SMOOTH and align_corners is not None:
         raise ValueError(f"align_corners option can only be set with the modes {[*SMOOTH]}")
     if antialias and not (mode in ("bilinear", "bicubic") and input._array.ndim == 4):
-        raise ValueError("antialias is for the modes bilinear and bicubic of 4-D tensors")
+        raise ValueError("antialias requires mode='bilinear' or mode='bicubic' and a 4-D tensor")
     if (size is None) == (scale_factor is None):
-        raise ValueError("interpolate() takes one of size and scale_factor")
+        raise ValueError("interpolate() requires exactly one of size and scale_factor")
     if size is not None and recompute_scale_factor:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     shape, kind = input._array.shape, input._array.dtype
@@ -371,7 +371,9 @@ def interpolate(
     if not isinstance(given, (tuple, list)):
         given = (given,) * dims
     if len(given) != dims:
-        raise ValueError(f"interpolate(): {given} has not one number for each of {shape[2:]}")
+        raise ValueError(
+            f"interpolate(): expected one number for each dimension of {shape[2:]}, but got {given}"
+        )
     scales: Any = (None,) * dims
     if size is not None:
         out = as_ints(given)

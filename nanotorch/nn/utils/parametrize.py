@@ -90,9 +90,9 @@ class ParametrizationList(ModuleList):
         parts = [new] if self.is_tensor else new
         self.ntensors = len(parts)
         for part in parts:
-            _check("what `right_inverse` returns", part)
+            _check("the result of `right_inverse`", part)
         if self.is_tensor:
-            _check("what `right_inverse` returns", new, original, "dtype")
+            _check("the result of `right_inverse`", new, original, "dtype")
             with no_grad():
                 original.data = new
             _put(self, "original", original)
@@ -135,7 +135,7 @@ class ParametrizationList(ModuleList):
             told = "`right_inverse` must return {} tensors"
             require_value(len(parts) == self.ntensors, told, self.ntensors)
             for original, part in zip(self._originals(), parts, strict=True):
-                _check("what `right_inverse` returns", part, original, "dtype")
+                _check("the result of `right_inverse`", part, original, "dtype")
                 original.data = part
 
     def forward(self) -> Tensor:
@@ -211,7 +211,7 @@ def register_parametrization(
             if hasattr(parametrization, "right_inverse"):
                 with suppress(NotImplementedError):
                     back = parametrization.right_inverse(after)
-                    _check("what `right_inverse` returns", back, before)
+                    _check("the result of `right_inverse`", back, before)
         listed = module.parametrizations[tensor_name]
         listed.append(parametrization)
         listed.unsafe |= unsafe

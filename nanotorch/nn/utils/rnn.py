@@ -121,7 +121,7 @@ def pack_padded_sequence(
     if batch_first:
         input = input.transpose(0, 1)
     require(input.numel(), "Cannot pack empty tensors.")
-    told = "Expected {} lengths, as many as samples: {}"
+    told = "Expected {} lengths, one for each sequence, but got {}"
     require(input.size(1) == len(counts), told, input.size(1), len(counts))
     require(counts[-1] > 0 and min(counts) > 0, "Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
@@ -129,7 +129,7 @@ def pack_padded_sequence(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
             "can pass `enforce_sorted=False`."
         )
-    told = "a sequence of {} steps is longer than the input"
+    told = "a length of {} exceeds the number of steps of the input"
     require(counts[0] <= input.size(0), told, counts[0])
     sizes = tuple(sum(n > t for n in counts) for t in range(counts[0]))
     return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
