@@ -115,27 +115,6 @@ def series(log: Any, steps: Callable[[int], tuple[Any, Any]], first: Any) -> Any
             return total
 
 
-def dirichlet_derivative(x: np.ndarray, alpha: np.ndarray, total: np.ndarray) -> Any:
-    """The derivative of an entry x of a Dirichlet sample by its ``alpha``, over ``1 - x``.
-
-    Each entry alone has a beta distribution. Its distribution function is a hypergeometric series
-    in x or, for large x, one minus such a series in 1 - x.
-    """
-    x, a, total = np.broadcast_arrays(*(v.astype(np.float64) for v in (x, alpha, total)))
-    b = total - a
-    swapped = x > (a + 1) / (total + 2)
-    y, own = np.where(swapped, 1 - x, x), np.where(swapped, b, a)
-    with np.errstate(all="ignore"):
-        log = np.log(x) + psi(total) - np.where(swapped, psi(a), psi(a + 1))
-
-        def steps(k: int) -> tuple[Any, Any]:
-            more = 1 / (total + k) - np.where(swapped, 0, 1 / (a + 1 + k))
-            return (total + k) / (own + 1 + k) * y, more
-
-        found = series(log, steps, 1 / own)
-    return np.where(swapped, x, -x) * found
-
-
 class _Gamma(Function):
     """Samples of the gamma distribution with rate 1."""
 
@@ -184,9 +163,27 @@ class _Dirichlet(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """The derivative of an entry x by its ``alpha``, over ``1 - x``.
+
+        Each entry alone has a beta distribution. Its distribution function is a hypergeometric
+        series in x or, for large x, one minus such a series in 1 - x.
+        """
         alpha, out = ctx.saved_tensors
-        total = alpha._array.sum(-1, keepdims=True)
-        slope = wrap(dirichlet_derivative(out._array, alpha._array, total).astype(out._array.dtype))
+        x, a = out._array.astype(np.float64), alpha._array.astype(np.float64)
+        total = alpha._array.sum(-1, keepdims=True).astype(np.float64)
+        x, a, total = np.broadcast_arrays(x, a, total)
+        b = total - a
+        swapped = x > (a + 1) / (total + 2)
+        y, own = np.where(swapped, 1 - x, x), np.where(swapped, b, a)
+        with np.errstate(all="ignore"):
+            log = np.log(x) + psi(total) - np.where(swapped, psi(a), psi(a + 1))
+
+            def steps(k: int) -> tuple[Any, Any]:
+                more = 1 / (total + k) - np.where(swapped, 0, 1 / (a + 1 + k))
+                return (total + k) / (own + 1 + k) * y, more
+
+            found = series(log, steps, 1 / own)
+        slope = wrap((np.where(swapped, x, -x) * found).astype(out._array.dtype))
         return slope * (grads[0] - (out * grads[0]).sum(-1, True))
 
 

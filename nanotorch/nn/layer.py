@@ -77,9 +77,19 @@ class Layer(Module):
             "__init__": {**options, "return": None},
             "forward": dict.fromkeys((*cls._takes, "return"), Tensor),
         }
-        for name, method in define_methods(cls, source, function).items():
-            method.__annotations__ = hints[name]
-            setattr(cls, name, method)
+        if not source:
+            return
+        # Tracebacks and debuggers show the source.
+        filename, source = f"<nanotorch layer {cls.__name__}>", f"class {cls.__name__}:\n{source}"
+        # `forward` looks the function up in its module at each call, as a handwritten method does.
+        home = function and sys.modules[function.__module__]
+        held = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": check_input}
+        exec(compile(source, filename, "exec"), held)
+        linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename
+        written = vars(held[cls.__name__])
+        for name in written.keys() & hints.keys():
+            written[name].__annotations__ = hints[name]
+            setattr(cls, name, written[name])
 
     @classmethod
     def _source_of_init(cls, kw_only: bool) -> str:
@@ -145,20 +155,6 @@ def changed_options(layer: Any, **usual: Any) -> str:
     """The options of a layer that differ from the ``usual`` values, as `repr` shows them."""
     held = {name: getattr(layer, name) for name in usual}
     return "".join(f", {name}={held[name]}" for name in usual if held[name] != usual[name])
-
-
-def define_methods(cls: type, methods: str, function: Any) -> dict[str, Any]:
-    """The methods of a class, from their source; tracebacks and debuggers show this source."""
-    if not methods:
-        return {}
-    source, filename = f"class {cls.__name__}:\n{methods}", f"<nanotorch layer {cls.__name__}>"
-    # `forward` looks the function up in its module at each call, as a handwritten method does.
-    home = function and sys.modules[function.__module__]
-    names = {"__name__": cls.__module__, "layer": cls, "home": home, "tensor_given": check_input}
-    exec(compile(source, filename, "exec"), names)
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    written = vars(names[cls.__name__])
-    return {name: written[name] for name in ("__init__", "forward") if name in written}
 
 
 # Layers of one family share methods here. In PyTorch each layer has its own, and errors name it.

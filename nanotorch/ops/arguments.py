@@ -335,7 +335,20 @@ def new_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         if kind is None:
             floats = float in held or not held
             kind = dtypes.default.numpy if floats else INT if int in held else BOOL
-        return fill_array(values, held, kind).reshape(shape)
+        if kind.kind == "b" or (kind.kind != "f" and float in held):
+            array = convert_numbers(values, kind)
+        elif kind.kind == "f":  # integers through float64, as in PyTorch
+            array = np.array(values, FLOAT).astype(kind) if int in held else np.array(values, kind)
+        else:
+            try:
+                array = np.array(values, INT)
+            except OverflowError:
+                raise ValueError(TOO_LONG) from None
+            low, high = LIMITS[kind]
+            if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
+                raise overflow_error(kind)
+            array = array.astype(kind, copy=False)
+        return array.reshape(shape)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type_name(data)}'")
     if isinstance(data, (np.ndarray, np.generic)):
@@ -372,24 +385,6 @@ def scan_numbers(data: Any) -> tuple[Sequence[Any], tuple[int, ...], set[type]] 
         shape.append(*lengths)
         values = list(itertools.chain.from_iterable(values))
     return None
-
-
-def fill_array(values: Sequence[Any], held: set[type], kind: np.dtype) -> np.ndarray:
-    """An array of Python numbers, whose types are ``held``."""
-    if kind.kind == "f":
-        if int in held:  # through float64, as in PyTorch
-            return np.array(values, FLOAT).astype(kind)
-        return np.array(values, kind)
-    if kind.kind != "b" and float not in held:
-        try:
-            array = np.array(values, INT)
-        except OverflowError:
-            raise ValueError(TOO_LONG) from None
-        low, high = LIMITS[kind]
-        if kind != INT and array.size and not low <= array.min() <= array.max() <= high:
-            raise overflow_error(kind)
-        return array.astype(kind, copy=False)
-    return convert_numbers(values, kind)
 
 
 def convert_numbers(values: Iterable[Any], kind: np.dtype) -> np.ndarray:

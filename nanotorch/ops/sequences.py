@@ -21,9 +21,10 @@ from nanotorch.ops.activation import (
 from nanotorch.ops.arguments import check_kind
 from nanotorch.ops.elementwise import exp, vanishing
 from nanotorch.ops.joining import cat_along
+from nanotorch.ops.linalg import tr
 from nanotorch.ops.matrix import matmul, mm
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import reshape, t, transpose
+from nanotorch.ops.shape import reshape, t
 
 # Batches of sequences of different lengths: padded to the longest, or packed without padding.
 
@@ -429,11 +430,6 @@ def causal_mask(keys: int, queries: int, kind: np.dtype) -> Array:
     return found
 
 
-def transposed(x: Any) -> Any:
-    """``x`` with its last two dimensions swapped."""
-    return transpose(x, -2, -1)
-
-
 def attention_formula(
     g: Any, query: Any, key: Any, value: Any, out: Any, raised: Any, inverse: Any, scale: float
 ) -> tuple[Any, Any, Any]:
@@ -443,15 +439,15 @@ def attention_formula(
     Σ g out. The greatest score, which was subtracted, is a constant here: P does not depend on it.
     """
     g_out, g_raised, g_inverse = g
-    share = vanishing(out) if g_out is None else g_out * transposed(inverse)
+    share = vanishing(out) if g_out is None else g_out * tr(inverse)
     back = sum_along(share * out, (-1,), True)
     if g_inverse is not None:  # this one and the next in the derivative of a derivative
-        back = back + transposed(g_inverse * inverse * inverse)
-    scores = matmul(value, transposed(share)) - transposed(back)
+        back = back + tr(g_inverse * inverse * inverse)
+    scores = matmul(value, tr(share)) - tr(back)
     if g_raised is not None:
         scores = scores + g_raised
     scores = scores * raised
-    d_query = matmul(transposed(scores), key) * scale
+    d_query = matmul(tr(scores), key) * scale
     return d_query, matmul(scores, query) * scale, matmul(raised, share)
 
 
