@@ -220,6 +220,8 @@ def install_replacements(changes: Changes, recorder: Recorder) -> None:
             if held and all(map(isinstance, held.values(), repeat(np.ndarray))):
                 # The methods of plain arrays could not be traced.
                 changes.item(own, key, {k: Traced(array) for k, array in held.items()})
+        for key in caches_of(name, len(own)):
+            changes.item(own, key, untraced(own[key], recorder))
         if own.get("np") is np:
             changes.item(own, "np", shim)
         if name.startswith("nanotorch.optim.") and "scalar" in own:
@@ -268,10 +270,25 @@ def dicts_of(name: str, size: int) -> list[str]:
 
 
 @cache
-def caches_of(name: str, size: int) -> list[Any]:
-    """The functions of a module that cache their results; ``size`` is as in `dicts_of`."""
-    values = vars(sys.modules[name]).copy().values()
-    return [f for f in values if hasattr(f, "cache_clear") and f.__module__ == name]
+def caches_of(name: str, size: int) -> list[str]:
+    """The names of a module's functions that cache their results; ``size`` is as in `dicts_of`."""
+    own = vars(sys.modules[name])
+    return [key for key, value in own.copy().items() if hasattr(value, "cache_clear")]
+
+
+def untraced(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
+    """A function that caches its results, which depend on no array: they are constants."""
+
+    def paused(*args: Any, **kwargs: Any) -> Any:
+        if not recorder.mine:
+            return function(*args, **kwargs)
+        recorder.paused = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            recorder.paused = False
+
+    return paused
 
 
 def forget_traced() -> None:
@@ -282,8 +299,6 @@ def forget_traced() -> None:
             if Traced in map(type, value.copy().values()):
                 for k, held in value.copy().items():
                     value[k] = unwrap_all(held)
-        for function in caches_of(name, len(own)):
-            function.cache_clear()
 
 
 def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:

@@ -106,9 +106,6 @@ USUAL = (*WINDOWS, "lstm", "gru cell", "transformer")
 
 
 MARKS = {name: [pytest.mark.slow] for name in (WINDOWS | SEQUENCES).keys() - {*USUAL}}
-MARKS["strides and groups"] = [
-    pytest.mark.xfail(reason="a trace empties the tables of padding, and the next computes them")
-]
 
 
 @pytest.mark.parametrize(
@@ -392,7 +389,5 @@ def try_samples(name: str, count: int, outside: bool) -> None:
             problems.append(f"{sample}: {problem}")
     # A result by itself may be a view of an input, or several with names.
     problems = [p for p in problems if not (outside and "it returns a" in p)]
-    # Tables of resampling and padding are computed anew: see `MARKS`.
-    problems = [p for p in problems if "`flatnonzero` gives a shape" not in p]
     if problems and name in CORE:
         pytest.fail(f"{name} is not compiled: {problems[0]}")
