@@ -58,20 +58,20 @@ class RNNBase(OwnNames, Module):
         UserWarning: for ``dropout`` with one layer, where it has no effect.
     """
 
-    _own_names: tuple[str, ...] = ("forward",)
+    _own_names = ("forward",)
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        proj_size: int | None = None, device: Any = None, dtype: Any = None,
+        proj_size: int = 0, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
         self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
         self.dropout, self.bidirectional = float(dropout), bidirectional
-        require_value(mode == "LSTM" or proj_size is None, ONLY_LSTM)
-        self.proj_size = proj_size = proj_size or 0
+        self.proj_size = proj_size
         self._check_arguments(dropout)
+        require_value(mode in GATES, "Unrecognized RNN mode: {}", mode)
         self._all_weights: list[list[str]] = []
         rows, out = GATES[mode] * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
@@ -320,10 +320,11 @@ class RNN(RNNBase):
         dtype: Any = None,
     ) -> None:  # fmt: skip
         told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
+        require_value(proj_size is None, ONLY_LSTM)
         require_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
-            dropout, bidirectional, proj_size, device, dtype,
+            dropout, bidirectional, 0, device, dtype,
         )  # fmt: skip
         self.nonlinearity = nonlinearity
 
@@ -333,24 +334,7 @@ class RNN(RNNBase):
         return output, (last_state(output, *way),)
 
 
-class _Gated(RNNBase):
-    """The base of `GRU` and `LSTM`: their constructor; see `RNNBase` for the arguments."""
-
-    _own_names = ("__init__", "forward")
-    _mode: str
-
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        proj_size: int | None = None, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            self._mode, input_size, hidden_size, num_layers, bias, batch_first, dropout,
-            bidirectional, proj_size, device, dtype,
-        )  # fmt: skip
-
-
-class GRU(_Gated):
+class GRU(RNNBase):
     """Gated recurrent units; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -370,7 +354,16 @@ class GRU(_Gated):
         machine translation, 2014.
     """
 
-    _mode = "GRU"
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        proj_size: int | None = None, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        require_value(proj_size is None, ONLY_LSTM)
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            0, device, dtype,
+        )  # fmt: skip
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         bias_ih, bias_hh = weights[2:] if self.bias else (None, None)
@@ -379,7 +372,7 @@ class GRU(_Gated):
         return output, (last_state(output, *way),)
 
 
-class LSTM(_Gated):
+class LSTM(RNNBase):
     """Long short-term memory; see `nanotorch.ops.sequences` for the formulas.
 
     Args:
@@ -400,7 +393,15 @@ class LSTM(_Gated):
         Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 1997.
     """
 
-    _mode = "LSTM"
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+            proj_size, device, dtype,
+        )  # fmt: skip
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None

@@ -179,6 +179,7 @@ errors
     layer(ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4)))
     layer(ones(2, 3), (ones(2, 4), ones(2, 5, 4)))
     nn.LSTM(3, 4, proj_size=2)(ones(2, 5, 3), (ones(1, 5, 4), ones(1, 5, 4)))
+    nn.RNNBase("GRU", 3, 4, proj_size=0).proj_size, nn.RNNBase("X", 3, 4)
 cells
     for kind, options in (
         (nn.RNNCell, {}), (nn.RNNCell, {"nonlinearity": "relu"}), (nn.LSTMCell, {}),
