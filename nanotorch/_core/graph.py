@@ -769,7 +769,7 @@ def keep_accumulators(*tensors: Tensor) -> None:
     An accumulator keeps the shape and dtype of the gradients of existing graphs. The garbage
     collector finds the nodes of these graphs, so recording keeps no list of them.
     """
-    leaves = [t for t in tensors if t.requires_grad and t.is_leaf]
+    leaves = [t for t in tensors if t.requires_grad and t._edge is None]
     for edges in gc.get_referrers(*leaves) if leaves else ():
         if type(edges) is tuple:
             for node in gc.get_referrers(edges):

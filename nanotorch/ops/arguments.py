@@ -24,6 +24,7 @@ from nanotorch._core.bfloat16 import Bfloat16Array, cast
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number, check_integer_range
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.graph import view_history
 from nanotorch._core.layout import order_of
 from nanotorch._core.op import OPS, PUBLIC, Array
 from nanotorch._core.tensor import Tensor
@@ -75,6 +76,13 @@ def check_tensors(*values: Any) -> None:
     for value in values:
         if not isinstance(value, Tensor):
             raise wrong_type(value, "Tensor")
+
+
+def refuse_lost_history(*tensors: Tensor) -> None:
+    """Refuse views whose history is lost, where only PyTorch's functions ask for it."""
+    for tensor in tensors:
+        if mode.enabled and tensor._view is not None:
+            view_history(tensor)
 
 
 def check_tensor_list(values: Any, argument: int = 0) -> None:

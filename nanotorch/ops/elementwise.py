@@ -10,11 +10,19 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
+from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import check_kind, check_same_dtype, check_tensors, number_as, require
+from nanotorch.ops.arguments import (
+    check_kind,
+    check_same_dtype,
+    check_tensors,
+    number_as,
+    refuse_lost_history,
+    require,
+)
 
 NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors of all samples"
 
@@ -221,13 +229,13 @@ def isinf(input: Array) -> Array:
     return np.isinf(input)
 
 
-@op(batch=elementwise)
+@op(batch=elementwise, check=refuse_lost_history)
 def isfinite(input: Array) -> Array:
     """Whether each element is neither infinite nor nan."""
     return np.isfinite(input)
 
 
-@hidden_op(cast="promote", numbers=False)
+@hidden_op(cast="promote", numbers=False, check=refuse_lost_history)
 def elements_close(input: Array, other: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
     """The kernel of `isclose`."""
     return np.isclose(input, other, rtol, atol, equal_nan)
@@ -258,7 +266,8 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements of ``input`` and ``other`` are close: see `isclose`."""
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    with no_grad():  # the history is not asked for
+        return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
 @method

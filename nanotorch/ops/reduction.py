@@ -303,15 +303,22 @@ def prod_formula(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bo
         return g
     if not keepdim:
         g = reshape(g, tuple([1 if d in dim else n for d, n in enumerate(input.shape)]))
+    if input.shape[dim[0]] == 1 and not bool(input.all()):
+        return g  # it depends on a single element unless that is zero, as in PyTorch
     return g * transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
+def prod_all_formula(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of the product of all elements of ``input``, which has this shape."""
+    if not shape:
+        return g
+    if math.prod(shape) == 1 and not bool(input.all()):
+        return reshape(g, shape)
+    return g * reshape(others(reshape(input, (math.prod(shape),))), shape)
+
+
 @hidden_op(
-    input=lambda g, input, out: (
-        g * reshape(others(reshape(input, (math.prod(input.shape),))), tuple(input.shape))
-        if input.ndim
-        else g
-    ),
+    input=lambda g, input, out: prod_all_formula(g, input, tuple(input.shape)),
     node="ProdBackward0",
     batch=lambda call: prod_along(
         flat_samples(call.whole("input")), (1,), False, call.args["dtype"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, require_bool
-from nanotorch._core.batched import DYNAMIC, along, looped, never, one_by_one, under_vmap
+from nanotorch._core.batched import DYNAMIC, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
-from nanotorch._core.layout import existing_dim, normal_dim
+from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
@@ -139,11 +139,9 @@ def sort(
 
 
 @method
-@under_vmap(along)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """The indices that sort ``input`` along ``dim``; arguments as for `sort`."""
-    indices = order_along(input._array, normal_dim(dim, input.ndim), descending)
-    return wrap(in_memory_order_of(indices, input._array))
+    return sort_along(input, dim, descending)[1]
 
 
 # By rank
@@ -408,7 +406,7 @@ def searchsorted(
     )
     fits = edges.ndim == 1 or (edges.ndim > 1 and edges.shape[:-1] == values.shape[:-1])
     require(fits, text, list(edges.shape), list(values.shape))
-    if values.size:
+    if values.size and edges.dtype.kind == "b":
         check_kind("searchsorted_out_cpu", values, kinds="fiu")
     if sorter is not None:
         order = sorter._array

@@ -22,6 +22,7 @@ from nanotorch.ops.arguments import (
     check_ndim,
     check_same_dtype,
     no_form,
+    refuse_lost_history,
     require,
 )
 from nanotorch.ops.binary import lerp
@@ -387,6 +388,7 @@ def histogram(
         options = {"range": range, "weight": weight}
         used = {key: value for key, value in options.items() if value is not None}
         raise no_form("histogram", input, bins, **used)
+    refuse_lost_history(input)
     points, weights = input._array.reshape(-1), None
     if weight is not None:
         weights = weight._array.reshape(-1)
