@@ -32,7 +32,7 @@ from nanotorch.ops.arguments import (
     unpack_tensors,
 )
 from nanotorch.ops.creation import contiguous, meshgrid, new_leaf
-from nanotorch.ops.elementwise import NO_BOOLS, plus_number, refuse_bool, zero_where
+from nanotorch.ops.elementwise import NO_BOOL, NO_BOOLS, plus_number, refuse_bool, zero_where
 from nanotorch.ops.joining import common_shape, expand_to, stack
 from nanotorch.ops.matrix import bmm, check_vectors, dot, dot_batched, mm, product
 from nanotorch.ops.reduction import norm_along, norm_formula, normal_dims, sum_along
@@ -379,7 +379,7 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
 
 @op(
     **dict.fromkeys(("input", "other"), dist_formula), joint=True, cast="promote", numbers=False,
-    batch=one_by_one, wide=True,
+    batch=one_by_one, wide=True, refuse_bool=NO_BOOL,
 )  # fmt: skip
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
@@ -409,13 +409,13 @@ def cdist_formula(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, An
 )  # fmt: skip
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
-    if x1.size and x2.size:
-        check_kind("cdist", x1, half=False)
+    if not (x1.size and x2.size):
+        shape = np.broadcast_shapes((*x1.shape[:-1], 1), (*x2.shape[:-2], 1, x2.shape[-2]))
+        return np.zeros(shape, x1.dtype)
+    check_kind("cdist", x1, half=False)
     if not by_product:
         x1, x2 = (np.asanyarray(x, order="C") for x in (x1, x2))
         way = x1[..., :, None, :] - x2[..., None, :, :]
-        if not way.shape[-1]:
-            return np.zeros(way.shape[:-1], x1.dtype)
         return norm_along(way, p, (way.ndim - 1,), False)
     squares = [sum_over(np.square(x), (x.ndim - 1,)) for x in (x1, x2)]
     total = squares[0][..., :, None] + squares[1][..., None, :] - 2 * (x1 @ x2.swapaxes(-1, -2))
@@ -450,7 +450,8 @@ def cdist(
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
     told = "cdist(): the last dimensions of x1 and x2 differ in size"
     require(x1.shape[-1] == x2.shape[-1], told)
-    check_same_dtype(x1, x2)
+    if x1.numel() and x2.numel():
+        check_same_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
     common_shape(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     many = compute_mode == MODES[0] and max(x1.shape[-2], x2.shape[-2]) > 25

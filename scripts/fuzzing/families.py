@@ -119,6 +119,8 @@ def written(g: Scene) -> str:
         result = eval(f"torch.{call}", g.machine.names)
     except Exception:
         raise LookupError from None
+    if result.ndim > 2 and re.match("tri[lu]", call):
+        raise LookupError  # PyTorch writes beyond the memory of batches in an order of their own
     shape, kinds = result.shape, g.kind(result) + "f"
     names = [n for n, t in g.machine.tensors().items()
              if t.shape == shape and g.kind(t) in kinds and not t.requires_grad
