@@ -164,8 +164,8 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
 # (pattern of the statements, pattern of the difference, reason); {t} is the tensor that differs
 OF_STATES: list[tuple[str, str, str]] = [
     (
-        r"cum(max|min)\([^Z]*\b{t}\b.* = .*autograd\.grad",
-        r"state t\d+ requires_grad: True but False",
+        r"cum(max|min)\([^Z]*(\b{t}\b.* = .*autograd\.grad|see\()",
+        r"state (t\d+|log [\d ]+) requires_grad: True but False",
         "PyTorch gives the input itself as the gradient of running extrema of nothing",
     ),
     (
