@@ -34,9 +34,14 @@ class GradScaler(amp.GradScaler):
         FutureWarning: always.
     """
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(
+        self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
+        growth_interval: int = 2000, enabled: bool = True,
+    ) -> None:  # fmt: skip
         warn(FORMER.format("GradScaler", "'cuda', args..."), FutureWarning)
-        super().__init__("cuda", *args, **named)
+        super().__init__(
+            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        )
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: DType | None = None) -> Any:
