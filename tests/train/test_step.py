@@ -92,7 +92,7 @@ def left_by(result: RunResult, shown: str) -> Left:
     """What a run left behind, without what differs between any two runs."""
     run = record_of(result.directory)
     changing = ("id", "started", "seconds", "step", "command")
-    shown = re.sub(r"run directory: .*|, [\d.,]+ steps/s|, [\d.]+ s$|^compiled: .*\n", "",
+    shown = re.sub(r"run directory: .*|, [\d.,]+ s\w*/s\w*|, [\d.]+ s$|^compiled: .*\n", "",
                    shown, flags=re.MULTILINE)  # fmt: skip
     return {
         "metrics": (result.directory / "metrics.jsonl").read_bytes(),
