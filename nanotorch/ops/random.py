@@ -316,12 +316,11 @@ def zero_gradient(name: str) -> type[ZeroGradient]:
 def zero_node(name: str, *inputs: Tensor) -> Node | None:
     """A `ZeroGradient` node on the inputs, whose result has the first one's shape and dtype.
 
-    None if no input has a history, or gradients are disabled.
+    None if no input requires grad, or gradients are disabled.
     """
-    edges = tuple([edge_of(t) for t in inputs]) if mode.enabled else ()
-    if all(node is None for node, _ in edges):
+    if not (mode.enabled and any(t.requires_grad for t in inputs)):
         return None
-    node = zero_gradient(name)()
+    node, edges = zero_gradient(name)(), tuple([edge_of(t) for t in inputs])
     node._sequence, node._site, node._edges = next_sequence(), current_site(), edges
     node.shapes = tuple((t._array.shape, t._array.dtype) for t in inputs)
     node._outputs = node.shapes[:1]

@@ -161,6 +161,8 @@ ACCEPTED: list[tuple[str | None, str | None, str]] = [
     ),
 ]
 
+# A list of numbers of which each is a rounding of zero.
+ROUNDING = r"(?:[\[\], ]|-?0\.0|-?\d(?:\.\d+)?e-(?:0[789]|\d\d))+"
 # (pattern of the statements, pattern of the difference, reason); {t} is the tensor that differs
 OF_STATES: list[tuple[str, str, str]] = [
     (
@@ -192,6 +194,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         r"\bgelu\(",
         r"state .*values: \{'type': 'float32'.*\bnan\b.* but .*",
         "PyTorch asks oneDNN for `gelu`, where inf becomes nan; its own kernels keep it",
+    ),
+    (
+        r"([Ll]ayer|[Bb]atch|[Gg]roup|[Ii]nstance)_?[Nn]orm",
+        rf"state .*values: .*'list': {ROUNDING}}} but .*'list': {ROUNDING}}}",
+        "the gradient of the sum of a normalized row is zero but for its rounding",
     ),
     (
         r"\b{t} = .*\b(inv|inverse)\(",
