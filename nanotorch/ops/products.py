@@ -473,11 +473,11 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
     """The gradient of `renorm`, including the gradient through the norms."""
     p, dims = float(p), other_dims(input, dim)
     norm = norm_along(input, p, dims, True)
-    within = norm <= maxnorm
+    beyond = norm > maxnorm  # nan is not, as in `renorm`
     scale = maxnorm / (norm + SMALL)
     along = sum_along(g * input, dims, True)
     through = norm_formula(-along * scale / (norm + SMALL), input, norm, p, dims, True)
-    return zero_where(g, ~within) + zero_where(g * scale + through, within)
+    return zero_where(g, beyond) + zero_where(g * scale + through, ~beyond)
 
 
 @op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
