@@ -223,6 +223,13 @@ class Absent:
 ABSENT = Absent("<required>")
 
 
+class AbsentFlag(int):
+    """The default of a flag that was not given: false, but not the same object as False."""
+
+    def __repr__(self) -> str:
+        return "False"
+
+
 def argument_aliases(names: Sequence[str]) -> dict[str, str]:
     """The aliases, such as ``axis`` for ``dim``, that a function with these arguments accepts."""
     return {other: own for other, own in OTHER_NAMES.items() if own in names and other not in names}
@@ -382,6 +389,11 @@ def require_bool(value: object, place: Place | None) -> None:
     """Raise `TypeError` unless ``value`` is True or False."""
     if value is not True and value is not False:
         raise wrong_type(value, "bool", place)
+
+
+def not_a_flag(value: object, name: str) -> TypeError:
+    """The error for an argument ``name`` that should be a bool, and is 1 or 0, say."""
+    return wrong_type(value, "bool", find_argument(value, name))
 
 
 def wrong_element(values: Any, position: int, place: Place | None) -> TypeError:

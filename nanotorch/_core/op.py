@@ -19,6 +19,7 @@ from nanotorch._core.arguments import (
     EMPTY,
     KINDS,
     METHOD,
+    AbsentFlag,
     Argument,
     LazySignature,
     arguments_of,
@@ -28,6 +29,7 @@ from nanotorch._core.arguments import (
     merge_aliases,
     missing_args,
     named_tuple,
+    not_a_flag,
     parameter_names,
     rename,
     too_many,
@@ -406,7 +408,8 @@ def in_half(result: Any) -> Any:
 
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
-    not_a_tensor, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened, kept_history,
+    not_a_tensor, not_a_flag, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened,
+    kept_history,
     of_inference, make_view, check_memory, refuse_history, write, rebase,
     refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all, heappush,
     filled, Recorded, Unusual,
@@ -417,6 +420,7 @@ RUNTIME: dict[str, Any] = {
     # Arrays, and NumPy's numbers, which 0-d gradients may be.
     "BARE": frozenset((np.ndarray, np.float16, np.float32, np.float64)),
     "asarray": np.asanyarray,
+    "FLAGS": frozenset((bool, AbsentFlag)),
     "float32": SINGLE,
     "Tensor": Tensor,
     "new": object.__new__,

@@ -600,6 +600,11 @@ def function(o: Op, *, inplace: bool) -> list[str]:
         if not o.unfold:  # such an operation is never called with bare arrays
             lines += bare_arrays(o, several)
         lines += [*("    " + line for line in tensors_only(o)), *read_mode]
+    lines += [
+        f"    if {n}.__class__ not in FLAGS: raise not_a_flag({n}, {n!r})"
+        for n in o.statics
+        if o.arguments[n].annotation is bool
+    ]
     if o.check:
         lines.append(f"    check({', '.join(o.inputs)})")
     if o.dims:

@@ -12,10 +12,12 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import (
     Absent,
+    AbsentFlag,
     as_ints,
     given_twice,
     missing_args,
     named_tuple,
+    not_a_flag,
     rename,
 )
 from nanotorch._core.batched import along, dimensions, flat_samples, leading, under_vmap
@@ -119,7 +121,7 @@ def sum_along(
 
 
 NOT_GIVEN: Any = Absent("<all>")
-NOT_KEPT: Any = 0  # the default of `keepdim`: false, but not the same object as a given False
+NOT_KEPT: Any = AbsentFlag()  # the default of `keepdim`
 # The signatures of `sum` and `mean`, for `overloads`.
 WHOLE = "Tensor input, *, torch.dtype dtype = None"
 ALONG = "Tensor input, tuple of ints dim, bool keepdim = False, *, torch.dtype dtype = None"
@@ -577,6 +579,8 @@ def define_variance(name: str, along: Any, doc: str = "") -> Any:
         """
         if isinstance(dim, bool):
             dim, unbiased = None, dim
+        if unbiased.__class__ is not bool:
+            raise not_a_flag(unbiased, "unbiased")
         overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
         dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
         correction = float(unbiased) if correction is None else correction
@@ -793,6 +797,8 @@ define_extremum("min", "smallest", minimum, min_all, min_along)
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The body of `argmax` and `argmin`."""
     array = input._array
+    if keepdim.__class__ is not bool:
+        raise not_a_flag(keepdim, "keepdim")
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
@@ -828,6 +834,8 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
+    if keepdim.__class__ is not bool:
+        raise not_a_flag(keepdim, "keepdim")
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)

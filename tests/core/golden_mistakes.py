@@ -82,6 +82,11 @@ grids of what is no axis
     torch.meshgrid(x, x.int(), indexing="ij"), torch.meshgrid(x, x, indexing="a")
     torch.meshgrid(indexing="ij"), torch.cartesian_prod(x, x.int())
     torch.meshgrid([], indexing="ij")
+dimensions where a flag is asked for
+    x = torch.ones(2, 3)
+    x.sum(0, 1), torch.sum(x, 0, 1), x.mean(0, 1), x.max(0, 1), x.argmax(0, 1), x.topk(1, 0, 1)
+    x.prod(0, 1), x.logsumexp(0, 1), x.median(0, 1), x.kthvalue(1, 0, 1), x.amax(0, 1)
+    [raised(f, 0, 1).split(":")[0] for f in (x.std, x.var, x.any, x.all, x.sort, x.argsort)]
 flags that are dimensions
     x = torch.tensor([[1, 1], [0, 2]])
     torch.unique(x, 0), x.unique(True, 1), x.unique(True, False, 1), torch.unique(x, True, 1, dim=0)
