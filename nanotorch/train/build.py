@@ -461,6 +461,10 @@ class Kind:
         """Return the loss module in a form that accepts a batch's outputs and targets."""
         return loss
 
+    def fits(self, outputs: Outputs, targets: NDArray[Any]) -> bool:
+        """Return whether the metrics are those of these targets: each is one of the classes."""
+        return True
+
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         """Return the metrics by name."""
         raise NotImplementedError
@@ -523,6 +527,9 @@ class TwoClasses(Kind):
             torch.sigmoid(to_double(outputs)).numpy() if by_sigmoid else outputs.astype(np.float64)
         )
 
+    def fits(self, outputs: Outputs, targets: NDArray[Any]) -> bool:
+        return bool(np.isin(targets, (0, 1)).all())
+
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return classification_metrics(self.probability(outputs), targets)
 
@@ -551,6 +558,9 @@ class ManyClasses(Kind):
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
         return outputs.argmax(axis=1)
+
+    def fits(self, outputs: Outputs, targets: NDArray[Any]) -> bool:
+        return bool(((targets >= 0) & (targets < outputs.shape[-1])).all())
 
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return class_metrics(self.probability(outputs), targets)

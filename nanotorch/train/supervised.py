@@ -196,8 +196,10 @@ class Training(Experiment):
             results: the metrics.
             targets: the targets of each part.
         """
-        last, kind = [*targets][-1], self.kind
-        if kind is None or not (short := kind.shortfall(results, last, targets[last])):
+        kind = self.kind if "train" in targets else None
+        if kind is None or not (
+            short := kind.shortfall(results, last := [*targets][-1], targets[last])
+        ):
             return ""
         fitted = not kind.shortfall(results, "train", targets["train"])
         return f"{last} {short}; {self._remedy(fitted, targets['train'])}"
@@ -338,13 +340,28 @@ class Training(Experiment):
         found = self.evaluated(part)
         return self._measured(part, *found) if found else {}
 
+    def _assessed(
+        self, outputs: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[Kind, NDArray[Any], NDArray[Any]] | None:
+        """Return the kind, and the outputs and targets of the samples that the loss counts.
+
+        None if the kind is unknown, or a target is none of its classes.
+        """
+        if self.kind is None:
+            return None
+        if targets.dim() == 1 and hasattr(self.loss, "ignore_index"):
+            counted = targets != self.loss.ignore_index
+            outputs, targets = outputs[counted], targets[counted]
+        own = self.own_units(outputs), self.own_units(targets)
+        return (self.kind, *own) if len(targets) and self.kind.fits(*own) else None
+
     def _measured(
         self, part: str, outputs: torch.Tensor, targets: torch.Tensor
     ) -> dict[str, float]:
         with torch.no_grad():
             values = {"loss": self.loss(outputs, targets).item() * self.unit}
-            if self.kind is not None:
-                values |= self.kind.measure(self.own_units(outputs), self.own_units(targets))
+            if assessed := self._assessed(outputs, targets):
+                values |= assessed[0].measure(*assessed[1:])
             values |= {name: float(of(outputs, targets)) for name, of in self.metrics.items()}
         return {f"{part}/{name}": value for name, value in values.items()}
 
@@ -361,16 +378,16 @@ class Training(Experiment):
 
     def report(self) -> Report:
         results, targets = dict[str, float](), dict[str, NDArray[Any]]()
+        samples, details = dict[str, int](), ""
         for name in PARTS:
             if found := self.evaluated(name):
                 results |= self._measured(name, *found)
-                part, outputs, targets[name] = name, *map(self.own_units, found)
-        text = metrics_table(results, {name: len(y) for name, y in targets.items()})
-        text += self._coefficients(results)
-        if self.kind is not None and (
-            details := self.kind.details(outputs, targets[part], self.classes)
-        ):
-            text += f"\n\n{part} samples\n{details}"
+                samples[name] = len(found[1])
+                if assessed := self._assessed(*found):
+                    kind, outputs, targets[name] = assessed
+                    details = kind.details(outputs, targets[name], self.classes)
+                    details = details and f"\n\n{name} samples\n{details}"
+        text = metrics_table(results, samples) + self._coefficients(results) + details
         return Report(text, results, results["train/loss"], self._warning(results, targets))
 
     def _coefficients(self, results: dict[str, float]) -> str:

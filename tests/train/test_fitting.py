@@ -356,3 +356,19 @@ def test_errors_name_the_line_that_called() -> None:
         run.predict()
     refused = refusal_of(run.predict)(["a"])
     assert refused == "predict(): inputs: expected arrays of numbers, got one of <U1"
+
+
+def test_metrics_count_the_samples_that_the_loss_counts() -> None:
+    x, y = torch.rand(64, 2), torch.arange(64) % 3
+    for ignored, given in ((-100, y.where(y > 0, torch.tensor(-100))), (0, y)):
+        model = nn.Linear(2, 3)
+        loss = nn.CrossEntropyLoss(ignore_index=ignored)
+        run = fit(model, (x, given), epochs=1, verbose=False, loss=loss, optimizer="Adam")
+        right = run.predict(x).argmax(1) == y
+        assert run.results["train/accuracy"] == pytest.approx(right[y > 0].float().mean().item())
+    for target in (torch.full((64, 1), 0.9), (x[:, :1] > 0.5) * 2.0 - 1.0):  # no classes
+        run = fit(
+            nn.Linear(2, 1), (x, target), epochs=1, verbose=False, loss=nn.BCEWithLogitsLoss(),
+            optimizer="Adam",
+        )  # fmt: skip
+        assert run.results.keys() == {"train/loss"}
