@@ -45,7 +45,6 @@ def run(arguments: list[str], program: str) -> None:
     """Run a program as Python does, with nanotorch as `torch`."""
     from nanotorch.program import main
 
-    sys.excepthook = sys.__excepthook__  # a program shows its own errors
     main(arguments, program)
 
 

@@ -149,6 +149,7 @@ def main(arguments: list[str], program: str) -> None:
     """
     usage = USAGE.replace("PROGRAM", program)
     ABOVE.add(sys.argv[0])  # the console command, which calls this
+    sys.excepthook = sys.__excepthook__  # a program shows its own errors
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage, end="", file=sys.stdout if arguments else sys.stderr)
         sys.exit(0 if arguments else 2)

@@ -170,6 +170,7 @@ BARE = (mpiexec(), "-n", "2", sys.executable, "-m", "nanotorch")
         ("sys.exit(3)", 1, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
         ("os._exit(3)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): exit code 3"),
         ("os.kill(os.getpid(), 9)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): killed by SIGKILL"),
+        ("raise KeyboardInterrupt", 0, RUN, "KeyboardInterrupt"),
         ("os.kill(os.getpid(), 15)", 0, RUN, r"rank 1 of 2 \(PID \d+ on .+\): killed by SIGTERM"),
     ],
 )
