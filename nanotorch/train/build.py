@@ -222,7 +222,7 @@ def try_loss(loss: nn.Module, outputs: Any, targets: torch.Tensor, message: str 
 
     def call(y: torch.Tensor) -> Any:
         with torch.enable_grad():
-            return loss(outputs.detach().requires_grad_(), y)
+            return loss(outputs.detach().requires_grad_(outputs.is_floating_point()), y)
 
     found = dry_run(loss, call, targets, "loss", message)
     if isinstance(found, torch.Tensor) and not found.requires_grad:

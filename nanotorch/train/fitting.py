@@ -387,8 +387,6 @@ class Fit(Training):
             raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
         *self._example, targets = (tensor[:2] for tensor in batch)
         kind = self._tried(targets)
-        if metrics:
-            self._try_metrics(*batch[:-1], targets=batch[-1])
         self.kind = KINDS[kind](config.loss.name) if kind else None
         self._listening = callbacks
         size = loader.batch_size or len(targets)
@@ -398,6 +396,8 @@ class Fit(Training):
         if given is not None and given.optimizer is not self.optimizer:
             raise refusal("scheduler", "belongs to another optimizer")
         self._prepare(size, whole, len(self._example) + 1, given)
+        if metrics:
+            self._try_metrics(*batch[:-1], targets=batch[-1])
 
     def _optimizer(self, optimizer: Any) -> optim.Optimizer:
         learned = [p for p in self.model.parameters() if p.requires_grad]
@@ -444,11 +444,18 @@ class Fit(Training):
 
     def _try_metrics(self, *inputs: torch.Tensor, targets: torch.Tensor) -> None:
         outputs = dry_run(self.model, lambda x: self.model(*x), inputs, "model")
+        for name in self.metrics:
+            try:
+                self._try_metric(name, outputs, targets)
+            except ConfigError:  # all samples may have what these lack, such as a second class
+                if found := self.evaluated("train"):
+                    self._try_metric(name, *found)
+
+    def _try_metric(self, name: str, outputs: torch.Tensor, targets: torch.Tensor) -> None:
         shapes = f"outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
         told = f"needs to return one number for {shapes}: "
-        for name, metric in self.metrics.items():
-            call: Any = lambda y, of=metric: float(of(outputs, y))  # noqa: E731
-            dry_run(self.model, call, targets, f"metrics.{name}", told)
+        call: Any = lambda y: float(self.metrics[name](outputs, y))  # noqa: E731
+        dry_run(self.model, call, targets, f"metrics.{name}", told)
 
     def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
         if part not in self._parts:

@@ -228,9 +228,13 @@ def test_metrics_of_ones_own_are_measured_and_watched() -> None:
 
 
 def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    def largest(outputs: torch.Tensor, targets: torch.Tensor) -> Any:
+        return outputs[:, 0].topk(40).values.mean()  # more than a batch has
+
     run = fitted((X, CLASSES), network(3, 0.0), loss=F.cross_entropy, optimizer="Adam",
-                 epochs=40, verbose=True)  # fmt: skip
+                 epochs=40, metrics={"largest": largest}, verbose=True)  # fmt: skip
     assert run.results["train/accuracy"] > 0.7
+    assert np.isfinite(run.results["train/largest"])
     assert "\\ predicted   0   1   2" in capsys.readouterr().out
     assert run.predict(X).argmax(1).shape == (60,)
 
@@ -306,7 +310,7 @@ WRONG: dict[str, str] = {
     "()": "data: has no samples",
     "resume='latest'": "resume: needs `directory`",
     "metrics={'mae': lambda outputs, targets: outputs}": "metrics.mae: needs to return one number "
-    "for outputs of shape (8, 1) and targets",
+    "for outputs of shape (60, 1) and targets",
     "metrics={'loss': F.l1_loss}": "metrics.loss: is measured in any case",
     "loss=lambda outputs, targets: F.mse_loss(outputs.detach(), targets)": "loss: its result does "
     "not depend on the outputs for autograd: detach()",
