@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.graph import Node
@@ -326,7 +328,8 @@ class OperationProfile(Callback):
 
     def __init__(self, optimizer: optim.Optimizer, steps: int) -> None:
         self._optimizer, self._left, self._timed = optimizer, steps, 0
-        self._calls, self._nanoseconds = Counter[str](), Counter[str]()
+        self._costs = defaultdict[str, list[tuple[int, float]]](list)
+        """Of each operation, its calls and microseconds in each step that has it."""
 
     def on_start(self, loop: Loop) -> None:
         if self._left > self._timed and sys.getprofile() is None:
@@ -338,26 +341,35 @@ class OperationProfile(Callback):
     def recording(self, model: nn.Module) -> Iterator[None]:
         """Time the operations in the block, which is one step."""
         with ExitStack() as stack:
-            if not searches(optimizer := self._optimizer):
-                block = record_function(f"{type(optimizer).__name__}.step")
-                before = optimizer.register_step_pre_hook(lambda *_: block.__enter__() and None)
-                after = optimizer.register_step_post_hook(lambda *_: block.__exit__())
-                stack.callback(before.remove)
-                stack.callback(after.remove)
             measured = stack.enter_context(profile())
+            block = record_function(f"{type(self._optimizer).__name__}.step")
+            hook = sys.getprofile()
+
+            def begin(*args: Any) -> None:
+                block.__enter__()
+                sys.setprofile(None)  # which would double the time of the update
+
+            def end(*args: Any) -> None:
+                sys.setprofile(hook)
+                block.__exit__()
+
+            if not searches(self._optimizer):
+                stack.callback(self._optimizer.register_step_pre_hook(begin).remove)
+                stack.callback(self._optimizer.register_step_post_hook(end).remove)
             yield
         self._timed += 1
         for average in measured.key_averages():
-            self._calls[average.key] += average.count
-            self._nanoseconds[average.key] += round(1000 * average.self_cpu_time_total)
+            self._costs[average.key].append((average.count, average.self_cpu_time_total))
 
     def text(self) -> str:
         """Return a table of the costliest operations; "" if no step was timed."""
         if not self._timed:
             return ""
-        rows, whole = [["operation", "calls", "µs", "share"]], self._nanoseconds.total()
-        for name, spent in self._nanoseconds.most_common(MOST_ROWS):
-            calls, each = self._calls[name] / self._timed, spent / self._timed / 1000
-            rows.append([name, f"{calls:g}", f"{each:,.1f}", f"{100 * spent / whole:.1f} %"])
+        # Medians: the first step also loads modules and makes the optimizer's state.
+        costs = {name: np.median(found, axis=0).tolist() for name, found in self._costs.items()}
+        whole = sum(spent for _, spent in costs.values())
+        rows = [["operation", "calls", "µs", "share"]]
+        for name, (calls, spent) in sorted(costs.items(), key=lambda c: -c[1][1])[:MOST_ROWS]:
+            rows.append([name, f"{calls:g}", f"{spent:,.1f}", f"{100 * spent / whole:.1f} %"])
         head = f"{self._timed} steps, timed operation by operation, which slows them down"
-        return f"{head}; means of a step\n\n{align_rows(rows)}"
+        return f"{head}; medians of a step\n\n{align_rows(rows)}"
