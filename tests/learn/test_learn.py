@@ -260,6 +260,6 @@ def test_ctrl_c_while_modules_load_shows_no_traceback(module: str, tmp_path: Pat
     interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
     (tmp_path / "numpy.py").write_text(interrupt, "utf-8")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", module, "--help"]
+    command = [sys.executable, "-u", "-m", module, "--help"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
