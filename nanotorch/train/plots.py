@@ -157,7 +157,7 @@ def loss_curves(records: Records) -> Plot | None:
     if "validation" in found:
         x, y = found["validation"]
         best = int(np.nanargmin(y))
-        label = f"best validation loss: {y[best]:.4g} in epoch {x[best]}"
+        label = f"best validation loss: {y[best]:.4g} in epoch {x[best]:g}"
         top.plot(x[best], y[best], "o", color=RED, markersize=7, label=label, zorder=5)
     top.set(title="Loss", xlabel="epoch", ylabel="loss")
     scale_values(top, np.concatenate([y for _, y in found.values()]))
