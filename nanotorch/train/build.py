@@ -2,6 +2,7 @@
 
 import math
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn, optim
-from nanotorch._core.call_site import COMMANDS, WHERE, relative_path
+from nanotorch._core.call_site import COMMANDS, WHERE, ours, relative_path
 from nanotorch.optim import lr_scheduler
 
 from .components import (
@@ -47,6 +48,7 @@ LARGEST_LAYER = 50_000_000
 """The most weights in one layer; more is a typing error, and would fill the machine's memory."""
 LARGEST_NUMBER = 1_000_000
 """The greatest value of any other whole number of a layer."""
+NUMPY = np.__path__[0]
 SEVERAL = "returns several values; add {name: Item} after it to take the first"
 MOST_LAYERS = 1000
 """The greatest `num_layers` of a layer."""
@@ -202,9 +204,10 @@ def dry_run(
         call: the function to call.
         x: its argument.
         path: its place in the configuration.
-        message: the text before the reason of a failure.
+        message: the text before the reason of a failure, unless the user's own code raised it.
     """
     module.eval()
+    cause = None
     try:
         with torch.no_grad(), np.errstate(all="ignore"):
             return call(x)
@@ -212,9 +215,16 @@ def dry_run(
         text, _, where = str(error).partition(WHERE)
         users = where and relative_path(COMMANDS) not in where  # the error names their line
         message += (str(error) if users else text) or type(error).__name__
+        trace = traceback.extract_tb(error.__traceback__)
+        calls = [call for call in trace if not call.filename.startswith(NUMPY)]
+        if isinstance(error, AttributeError | KeyError):  # as of a module without this layer
+            calls = [call for call in calls if not ours[call.filename]] or calls
+        if not ours[calls[-1].filename]:
+            at = f"{relative_path(calls[-1].filename)}:{calls[-1].lineno}"
+            message, cause = f"{type(error).__name__}: {error} at {at}", error
     finally:
         module.train()
-    raise refusal(path, message)
+    raise refusal(path, message) from cause
 
 
 def try_loss(loss: nn.Module, outputs: Any, targets: torch.Tensor, message: str = "") -> Any:

@@ -418,8 +418,9 @@ class Fit(Training):
                 said = "is in bfloat16, which the trainer does not support; convert it with float()"
                 raise refusal(argument, said)
         shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
-        if not all(x.is_floating_point() for x in self._example):
-            shapes += ", which are integers (.astype(float) converts them)"
+        for dtype in {x.dtype for x in self._example} - {torch.get_default_dtype()}:
+            kind = str(dtype).removeprefix("torch.")
+            shapes += f", in {kind} (.float() converts a tensor, .astype(float) an array)"
         message = f"does not accept inputs of shape {shapes}: "
         outputs = dry_run(self.model, lambda x: self.model(*x), self._example, "model", message)
         if not isinstance(outputs, torch.Tensor):

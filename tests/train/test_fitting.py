@@ -337,8 +337,13 @@ WRONG: dict[str, str] = {
     "(torch.tensor(X).bfloat16(), Y)": "data: is in bfloat16, which the trainer does not support",
     "model=network().bfloat16()": "model: is in bfloat16, which the trainer does not support; "
     "convert it with float()",
-    "(X.astype(int), Y)": "model: does not accept inputs of shape (2, 3), which are "
-    "integers (.astype(float) converts them): mat1 and",
+    "(X.astype(int), Y)": "model: does not accept inputs of shape (2, 3), in int64 (.float() "
+    "converts a tensor, .astype(float) an array): mat1 and",
+    "(torch.tensor(X).double(), Y)": "model: does not accept inputs of shape (2, 3), in float64 ",
+    # The user's own errors.
+    "metrics={'a': lambda outputs, targets: {}['no']}": "metrics.a: KeyError: 'no' at <string>:1",
+    "loss=lambda outputs, targets: outputs.sun()": "loss: AttributeError: 'Tensor' object has no "
+    "attribute 'sun' at <string>:1",
 }
 
 
