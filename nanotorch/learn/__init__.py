@@ -67,7 +67,9 @@ class Exercise(NamedTuple):
     @property
     def template(self) -> str:
         """The initial text of the learner's file."""
-        check = f"To check it: python -m nanotorch.learn {self.number}"
+        from nanotorch.train.commands import call_again
+
+        check = f"To check it: {call_again('python -m nanotorch.learn')} {self.number}"
         start = self.part("Start").code
         return f'"""{self}\n\n{check}\n"""\n\nimport nanotorch as torch\n\n\n{start}'
 

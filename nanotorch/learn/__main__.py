@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from nanotorch.learn import exercise, exercises, run, run_quietly
-from nanotorch.train.commands import lasting_streams
+from nanotorch.train.commands import call_again, lasting_streams
 
-PROGRAM = "python -m nanotorch.learn"
+PROGRAM = call_again("python -m nanotorch.learn")
 
 
 def main(arguments: list[str] | None = None) -> int:

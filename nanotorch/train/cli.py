@@ -114,7 +114,6 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
 
     commands.check_once(options.overrides)
     commands.import_components(options.imports)
-    program = commands.call_again(program, options.imports)
     if options.resume is not None:
         again = resume(options.resume, *options.overrides, command=command, program=program)
         return again.exit_code

@@ -239,6 +239,7 @@ def signal_name(number: int) -> str:
 
 GUARD = 'put what it runs under `if __name__ == "__main__":`'
 PACKAGE = str(Path(__file__).parents[1])
+TRAIN = "python -m nanotorch.train"
 imported: list[str] = []
 """The imported modules, by the names in the command."""
 _under_way: set[str] = set()
@@ -256,21 +257,20 @@ def as_options(names: Sequence[str]) -> list[str]:
     return [part for name in names for part in ("--import", name)]
 
 
-def call_again(program: str, names: Sequence[str]) -> str:
-    """Return the command that calls the program again, with its modules, from this directory.
+def call_again(program: str = TRAIN) -> str:
+    """Return the command that calls a program, with the modules that this one imported, from here.
 
     Args:
         program: a script in the folder of the current one, `python -m ...`, or the console
             command `nanotorch ...`.
-        names: the modules.
     """
     own = sys.argv[0]
     if program.startswith("nanotorch "):
         shown = "nanotorch" if shutil.which("nanotorch") == own else own
-        return shlex.join([shown, *program.split()[1:], *as_options(names)])
+        return shlex.join([shown, *program.split()[1:], *as_options(imported)])
     script = own if Path(own).name == Path(program).name else program
     words = program.split()[1:] if program.startswith("python ") else [script]
-    return shlex.join([python_command(), *words, *as_options(names)])
+    return shlex.join([python_command(), *words, *as_options(imported)])
 
 
 def python_command() -> str:

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import os
+import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
 from .build import Characters, Kind, Outputs
-from .commands import import_components
+from .commands import call_again, import_components
 from .config import Place, name_text, read_failure, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
@@ -145,7 +146,7 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
-        again = f"python -m nanotorch.train --resume {directory}"
+        again = f"{call_again()} --resume {shlex.quote(str(directory))}"
         if status == FINISHED:
             raise CheckpointError(path, f"is missing; this writes it again: {again}") from None
         message = f"was {status} before there were weights; to resume it: {again}"

@@ -32,7 +32,7 @@ from nanotorch.serialization.files import (
 )
 
 from . import ranks, run_directory
-from .commands import as_options, check_once, imported
+from .commands import TRAIN, as_options, call_again, check_once, imported
 from .components import REFUSALS
 from .config import (
     SUFFIXES,
@@ -163,7 +163,6 @@ LARGEST_RISE = 1e6
 DIAGNOSIS = "the loss "
 """The first words of the message about a run that has diverged."""
 WEIGHTS = "weights.safetensors"
-PROGRAM = "python -m nanotorch.train"
 MORE = "raise train.epochs or train.steps"
 """The advice for continuing a finished run."""
 
@@ -258,7 +257,7 @@ def train(
     config: LoadedConfig | str | Path | Mapping[str, Any],
     *overrides: str,
     command: Sequence[str] = (),
-    program: str = PROGRAM,
+    program: str = TRAIN,
     verbose: bool = True,
     **unknown: object,
 ) -> RunResult:
@@ -542,7 +541,8 @@ class Run:
         written = (self.directory / "config.yaml").exists()
         if written and not self.temporary:
             launcher = f"mpiexec -n {ranks.size()} " * (ranks.size() > 1)
-            again = f"{launcher}{self.program} --resume {shlex.quote(str(self.directory))}"
+            program = f"{launcher}{call_again(self.program)}"
+            again = f"{program} --resume {shlex.quote(str(self.directory))}"
             if self._config.experiment == FIT:
                 again = f"fit(..., resume={str(self.directory)!r})"
             line = f"to resume{condition}: {again}"
@@ -583,7 +583,7 @@ def resume(
     target: str | Path,
     *overrides: str,
     command: Sequence[str] = (),
-    program: str = PROGRAM,
+    program: str = TRAIN,
     verbose: bool = True,
 ) -> RunResult:
     """Resume a run that was interrupted or killed, from its newest sound checkpoint.
@@ -741,7 +741,7 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
             try:
                 path = note.parent / read_limited(note, LARGEST_NOTE).decode().strip()
             except FileNotFoundError:
-                message = f"is missing: there is no run yet; train one: {PROGRAM} --config FILE"
+                message = f"is missing: no run yet; train one: {call_again()} --config FILE"
                 raise CheckpointError(note, message) from None
             except UnicodeDecodeError:
                 raise CheckpointError(note, "is not text in UTF-8") from None
@@ -755,13 +755,14 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
             directory = directory.parent
         if not path.exists():
             if str(target) in shipped():
-                raise CheckpointError(path, f"has no run yet; train it: {PROGRAM} --config {path}")
+                message = f"has no run yet; train it: {call_again()} --config {path}"
+                raise CheckpointError(path, message)
             known = {file.parents[1].name for file in Path("runs").glob("*/*/config.yaml")}
             meant = did_you_mean(str(target), sorted(known))
             raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
-            began = f"; train it: {PROGRAM} --config {path}" if path.suffix in SUFFIXES else ""
+            began = f"; train it: {call_again()} --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
     except OSError as error:  # a name that is too long, for example
         raise run_directory.cannot_read(Path(error.filename or target), error) from None

@@ -475,15 +475,15 @@ def sweep(options: argparse.Namespace) -> int:
         raise usage_error(f"--dir {options.dir}", message) from None
     jobs = options.jobs if pool is None else pool.num_workers
     print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)
-    command = [*commands.as_options(options.imports), "--config", options.config]
-    runs = Runs(command, directory, jobs, pool)
+    runs = Runs(["--config", options.config], directory, jobs, pool)
     outcomes, interruption = runs.all(chosen)
     code = report_outcomes(outcomes, [axis.key for axis in axes], options.metric, directory)
     if interruption is None:
         return code
     if left := [outcome for outcome in outcomes if outcome.status == NOT_STARTED]:
-        again = shlex.join(["python", "-m", "nanotorch.train", *runs.arguments(left[0])])
-        print(f"{len(left)} not started; to run {left[0].name}:\n  {again}")
+        print(f"{len(left)} not started; to run them:")
+        for outcome in left:
+            print(f"  {commands.call_again()} {shlex.join(runs.arguments(outcome))}")
     print("interrupted", file=sys.stderr)
     return 128 + commands.number_of(interruption)
 
@@ -609,7 +609,8 @@ def report_outcomes(
             for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
                 print(wrap_to_screen(f"  {line}"))
         if outcome.status.startswith(KILLED_BY) and outcome.directory is not None:
-            print(f"  to resume: python -m nanotorch.train --resume {outcome.directory}")
+            again = f"{commands.call_again()} --resume"
+            print(f"  to resume: {again} {shlex.quote(str(outcome.directory))}")
     if not known:
         print(f"--metric: no run has measured it; known: {', '.join(measured)}", file=sys.stderr)
         return 2
@@ -673,6 +674,7 @@ class Runs:
         """Run one; return its outcome."""
         outcome = Outcome(name, NOT_STARTED, dict(item.split("=", 1) for item in overrides))
         command = [sys.executable, "-m", "nanotorch.train", "--end-with-input"]
+        command += commands.as_options(commands.imported)
         command += [*self.arguments(outcome), "log.progress=false"]
         log, code = self.directory / f"{name}.log", None
         try:

@@ -55,7 +55,7 @@ def test_from_the_task_to_the_solution(capsys: pytest.CaptureFixture[str]) -> No
     code, shown = command(capsys, "3")
     assert code == 0
     assert "\nSolved.\n" in shown
-    assert shown.endswith("Next: python -m nanotorch.learn 4\n")
+    assert shown.endswith("-m nanotorch.learn 4\n")
 
     _, shown = command(capsys)
     assert "   3  The formula of relu                         solved\n" in shown

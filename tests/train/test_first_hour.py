@@ -172,12 +172,10 @@ ON_THE_COMMAND_LINE = {
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
     "--config house.yaml --import layers": "command line: --import layers: no module 'layers' in "
     "this directory or on Python's path",
-    "--resume latest": "error: runs/latest.txt: is missing: there is no run yet; train one: "
-    "python -m nanotorch.train --config FILE",
+    "--resume latest": "error: runs/latest.txt: is missing: no run yet; train one: ",
     "--resume house.yaml": "error: house.yaml: is not the directory of a run: it has no "
-    "config.yaml; train it: python -m nanotorch.train --config house.yaml",
-    "--resume two_moons": "error: two_moons: has no run yet; train it: python -m nanotorch.train "
-    "--config two_moons",
+    "config.yaml; train it: ",
+    "--resume two_moons": "error: two_moons: has no run yet; train it: ",
     "--config house.yaml train.epochs=1 train.epochs=2": "command line: train.epochs=1 "
     "train.epochs=2: the key is given twice; remove one of the two",
     "--config two_moons loss=CrossEntropyLoss": "command line: loss=CrossEntropyLoss: loss.name: "

@@ -59,7 +59,7 @@ def test_who_goes_on_is_reminded_of_the_module() -> None:
     Path("my_layers.py").write_text(MODULE, "utf-8")
     paused = "train.time_limit=1e-9 train.epochs=3"
     code, shown, _ = said(f"train --import my_layers.py --config x.yaml {paused}")
-    python = commands.call_again("python -m x", []).split()[0]
+    python = commands.python_command()
     assert code == 0
     assert f"to resume: {python} scripts/train.py --import my_layers.py --resume runs" in shown
     commands.imported.clear()

@@ -9,6 +9,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train import load_config, train
+from nanotorch.train.commands import call_again
 from nanotorch.train.predict import load_trained
 from nanotorch.train.run_directory import locked
 from nanotorch.train.supervised import outputs_of
@@ -206,7 +207,5 @@ def test_a_run_that_goes_on_has_no_weights_yet() -> None:
     weights.unlink()
     with locked(directory):
         assert "this run is still in progress" in mistake("predict latest table.csv")
-    killed = (
-        f"before there were weights; to resume it: python -m nanotorch.train --resume {directory}"
-    )
+    killed = f"before there were weights; to resume it: {call_again()} --resume {directory}"
     assert killed in mistake("predict latest table.csv")

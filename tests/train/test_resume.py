@@ -22,6 +22,7 @@ from nanotorch.train import (
     train,
 )
 from nanotorch.train.cli import main
+from nanotorch.train.commands import call_again
 from nanotorch.train.minimization import Minimization
 from nanotorch.train.run_directory import load_checkpoint, step_of
 from nanotorch.train.supervised import Supervised
@@ -523,7 +524,7 @@ def test_a_run_that_is_ended_while_it_is_measured_can_be_gone_on_with(monkeypatc
         result = train(load_config("x.yaml"))
     assert (result.status, result.exit_code) == ("interrupted", 130)
     shown = capsys.readouterr().out.splitlines()
-    assert shown[-1] == f"to resume: python -m nanotorch.train --resume {result.directory}"
+    assert shown[-1] == f"to resume: {call_again()} --resume {result.directory}"
     assert resume(result.directory).status == "finished"
     assert left_by(result.directory) == left_by(whole)
 

@@ -161,7 +161,8 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert (process.returncode, err) == (code, "interrupted\n")
     assert "0 of 4 runs finished" in out
     assert out.count("to resume: ") == 2
-    (again,) = re.findall(r"2 not started; to run seed=2:\n  python -m nanotorch.train (.*)\n", out)
+    rest = out.partition("2 not started; to run them:\n")[2].splitlines()
+    (again, _) = (line.removeprefix(f"  {commands.call_again()} ") for line in rest)
     assert train_command([*shlex.split(again), "train.epochs=1"]) == 0
     (directory,) = Path("runs/x_sweep").iterdir()
     for name in ("seed=0", "seed=1"):
@@ -208,7 +209,7 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
         process.kill()
     assert (process.returncode, err) == (130, "interrupted\n")
     assert "seed=0 killed by SIGKILL: see\n  " in out
-    assert f"  to resume: python -m nanotorch.train --resume {killed}\n" in out
+    assert f"  to resume: {commands.call_again()} --resume {killed}\n" in out
     (table,) = Path("runs").glob("*/*/sweep.csv")
     statuses = [row.split(",")[1] for row in table.read_text("utf-8").splitlines()]
     assert statuses == ["status", "killed by SIGKILL", "killed by SIGKILL", "interrupted"]
