@@ -245,7 +245,9 @@ ABSENT = dict.fromkeys(
     ("device", "gpu", "gpus", "cuda", "accelerator"), "nanotorch runs on the CPU only"
 )
 ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples are in memory")
-"""Keys of other programs that have no use here, with the reasons."""
+ABSENT["earlystopping"] = "the section early_stopping: {patience: 5} does this"
+ABSENT["modelcheckpoint"] = "the section checkpoint: {monitor: validation/loss} does this"
+"""Names of other programs that have no use here, with the reasons."""
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
@@ -262,15 +264,15 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
+    begun = [choice for choice in by_lower_case if choice.startswith(whole)]
+    if begun and likeness < SURE and len(whole) > 2:
+        return by_lower_case[min(begun, key=len)]
     ratios, matcher = dict[str, float](), SequenceMatcher(b=whole)
     for choice in by_lower_case:
         matcher.set_seq1(choice)
         ratios[choice] = matcher.ratio() if matcher.real_quick_ratio() >= likeness else 0.0
     close = max(ratios, key=lambda choice: ratios[choice], default="")
-    if ratios.get(close, 0) < likeness:
-        begun = likeness < SURE and len(whole) > 2
-        close = next((choice for choice in ratios if begun and choice.startswith(whole)), "")
-    return by_lower_case.get(close)
+    return by_lower_case[close] if ratios.get(close, 0) >= likeness else None
 
 
 def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:

@@ -370,6 +370,8 @@ MISTAKES = {
     "scheduler={name: ReduceLROnPlateau, factor: 2}": "Factor should be < 1.0.",
     "early_stopping={monitor: validation/los}": "'validation/los' is not measured in training;"
     " did you mean 'validation/loss'?",
+    "checkpoint.monitor=validation/r": "did you mean 'validation/r2'?",
+    "callbacks=[EarlyStopping]": "is not known: the section early_stopping: {patience: 5} does",
     "checkpoint.monitor=loss": "'loss' is not measured in training",
     "train={epochs: 1, clip_norm: 0}": "must be greater than 0, got 0",
     "optimizer={name: LBFGS, line_search_fn: wolfe}": "optimizer.line_search_fn: 'wolfe' is not "
