@@ -283,6 +283,7 @@ def train(
     """
     for key, value in unknown.items():
         told = f"write it as a text: '{homes(key)[0]}={value}'"
+        told = f"call nanotorch.train.resume({value!r})" if key == "resume" else told
         raise TypeError(f"train() has no argument {key!r}; {told}")
     if not isinstance(config, LoadedConfig):
         config = load_config(config, overrides)

@@ -77,6 +77,8 @@ def test_overrides_are_no_list() -> None:
         train(load_config("x.yaml"), "seed=1")
     with pytest.raises(TypeError, match=r"no argument 'epochs'; write .* 'train\.epochs=3'"):
         train("x.yaml", epochs=3)
+    with pytest.raises(TypeError, match=r"call nanotorch\.train\.resume\('latest'\)"):
+        train("x.yaml", resume="latest")
     with pytest.raises(TypeError, match="or a mapping; got 5"):
         train(5)
     assert refusal_of(train)("x.yaml", "seed=1", "seed=2").endswith(
