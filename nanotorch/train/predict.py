@@ -184,8 +184,10 @@ def predict(options: argparse.Namespace) -> int:
         except ValueError as error:
             raise usage_error("", f"--prompt: {error}") from None
         return 0
-    if options.input is None or options.prompt is not None:
-        raise usage_error("", "needs a file of samples; --prompt is for models of text")
+    if options.prompt is not None:
+        raise usage_error("", "--prompt is for models of text; leave it out")
+    if options.input is None:
+        raise usage_error("", "needs a file of samples")
     if not (shown := options.output in (None, "-")):
         check_output(options.output, options.input)
     rows, targets = trained.samples(Path(options.input))

@@ -139,7 +139,7 @@ def test_arrays() -> None:
 MISTAKES = {
     "nowhere table.csv": "error: nowhere: there is no such run",
     "table.csv": "error: table.csv: is not the directory of a run: it has no config.yaml",
-    "DIR": "command line: needs a file of samples; --prompt is",
+    "DIR": "command line: needs a file of samples",
     "DIR none.csv": "No such file",
     "DIR x.yaml": "x.yaml:",
     "DIR .": ".: cannot be read: Is a directory",
@@ -147,7 +147,7 @@ MISTAKES = {
     "DIR table.csv --output runs": "cannot write 'runs': Is a directory",
     "DIR table.csv --output ./table.csv": "file of samples, which",
     "DIR table.csv --output no/x": "cannot write 'no/x': Parent directory no does not exist",
-    "DIR table.csv --prompt a": "--prompt is for models of text",
+    "DIR table.csv --prompt a": "--prompt is for models of text; leave it out",
     "housse table.csv": "housse: there is no such run; did you mean 'houses'?",
 }
 
