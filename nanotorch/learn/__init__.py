@@ -110,6 +110,10 @@ class Report(NamedTuple):
     @property
     def hint(self) -> str:
         """The hint of the typical mistake that fails in the same way, or the general hint."""
+        if isinstance(self.error, KeyboardInterrupt):
+            return "Does its loop end?"
+        if isinstance(self.error, ImportError) and self.error.name == "torch":
+            return "Write `import nanotorch as torch`."
         for mistake in self.exercise.mistakes:
             if same_mistake(run_quietly(self.exercise, mistake.code), self):
                 return mistake.prose
@@ -125,9 +129,10 @@ class Report(NamedTuple):
             lines += [f"  wrong  {self.asked}", *label_value("found", self.error.found)]
             lines += [] if self.error.hidden else label_value("expected", self.error.expected)
         else:
-            told = "".join(traceback.format_exception_only(self.error))
+            stopped = isinstance(self.error, KeyboardInterrupt)
+            told = "".join([] if stopped else traceback.format_exception_only(self.error))
             lines += [
-                f"  error  {self.asked}",
+                f"  {'interrupted' if stopped else 'error'}  {self.asked}",
                 *wrap_text(f"{self.place}\n{told}".lstrip("\n"), " " * 9),
             ]
         return "\n".join([*lines, "", "Hint:", *wrap_text(self.hint, "  ")])

@@ -102,6 +102,7 @@ def test_a_wrong_answer_is_told(capsys: pytest.CaptureFixture[str]) -> None:
             "learn_03.py, line 5, in relu_backward\n             exit()\n         SystemExit",
         ),
         ("return x @ x @ x", "RuntimeError: both arguments to matmul need to be at least 1D"),
+        ("import torch", "Hint:\n  Write `import nanotorch as torch`."),
         ("return object()", "found     <object object at"),
         ("return list(range(9999))", "\n                   ...\n         expected"),
         ("pass\n\n\nrelu_backward = 3", "TypeError: 'int' object is not callable"),
@@ -189,6 +190,7 @@ def test_an_endless_answer_can_be_stopped(
     shown = process.communicate()[0]
     assert process.returncode == code
     assert told in shown
+    assert "KeyboardInterrupt" not in shown
 
 
 @pytest.mark.filterwarnings("always")
