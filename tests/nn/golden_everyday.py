@@ -31,6 +31,7 @@ convolutions
     F.conv2d(x[0], torch.ones(1, 3, 2)), F.conv1d(x[0], w), F.conv2d(x, w, dilation=0)
     F.conv2d(x, w, dilation=(1, 0)), F.conv1d(x[0], torch.ones(1, 4, 2), dilation=0)
     F.conv2d(x, w, stride=0), F.conv_transpose2d(x, torch.ones(3, 3, 2))
+    raised(F.conv_transpose1d, torch.ones(1, 1, 2), torch.ones(1, 1, 1), padding=1).split(":")[0]
     F.conv2d(x, w, stride=(1, 1, 1)), F.conv2d(x, w, stride=(2,))
     F.conv1d(x[0], torch.ones(1, 4, 2), padding="same")
 rows and steps
