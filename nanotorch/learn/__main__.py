@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.number is None:
         if given.solution:
             parser.error(f"--solution needs a number: {PROGRAM} 3 --solution")
-        print(f"Exercises in autograd. To begin the first: {PROGRAM} 1\n")
+        print(f"Exercises in autograd. To begin the first:\n{PROGRAM} 1\n")
         solved = 0
         for each in exercises():
             path, state = Path(each.file), ""

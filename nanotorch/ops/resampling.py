@@ -14,14 +14,7 @@ from nanotorch._core.batched import Call, merged, split_samples
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import (
-    check_input,
-    check_kind,
-    check_ndim,
-    check_same_dtype,
-    require,
-    unsupported_dtype,
-)
+from nanotorch.ops.arguments import check_input, check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.gathering import add_along, gather_backward
 from nanotorch.ops.joining import stack_along
@@ -439,8 +432,6 @@ def max_pool(
     """The maxima of windows over 1 to 3 dimensions, with their indices if ``return_indices``."""
     check_input(name, input)
     dims = int(name[-2])
-    if dims == 1 and input._array.dtype.kind != "f" and not return_indices:
-        raise unsupported_dtype("max_pool1d_impl", input._array)
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
     if dims == 1:
         check_elements(input, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import as_int, as_ints, rename, with_memory_errors, wrong_type
+from nanotorch._core.arguments import as_int, as_ints, with_memory_errors, wrong_type
 from nanotorch._core.batched import (
     Batch,
     Batched,
@@ -204,67 +204,84 @@ def fold(
 # Maxima
 
 
-def max_pooling(dims: int) -> Any:
-    """`max_pool1d`, `max_pool2d` or `max_pool3d`."""
+def max_pool1d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Tensor:  # fmt: skip
+    """The greatest element of each window over the last dimension; see `max_pool2d`.
 
-    def function(
-        input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
-        dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
-    ) -> Tensor:  # fmt: skip
-        """The greatest element of each window over the last dimensions: 1, 2 or 3, by the name.
-
-        Args:
-            kernel_size: the size K of the windows: a number, or one per dimension, as in the next
-                ones.
-            stride: the distance s between windows. Default: K.
-            padding: the padding p at each border, at most half a window. Default: 0.
-            dilation: the distance d between elements of a window. Default: 1.
-            ceil_mode: let the last window reach beyond the padding. Default: False.
-            return_indices: return the indices of the elements, too. Default: False.
-
-        Shape:
-            ``input`` (N, C, H, W) or (C, H, W) for `max_pool2d`; the result's height is
-            ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
-
-        Raises:
-            RuntimeError: if a number is out of range, or the shapes do not match.
-            NotImplementedError: by `max_pool1d` for integers without ``return_indices``.
-        """
-        numbers = kernel_size, stride, padding, dilation
-        return kernels.max_pool(name, input, *numbers, ceil_mode, return_indices)
-
-    name = f"max_pool{dims}d"
-    return rename(function, name)
+    Raises:
+        NotImplementedError: for integers without ``return_indices``.
+    """
+    check_input("max_pool1d", input)
+    if input._array.dtype.kind != "f" and not return_indices:
+        raise unsupported_dtype("max_pool1d_impl", input._array)
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool1d", input, *numbers, ceil_mode, return_indices)
 
 
-max_pool1d, max_pool2d, max_pool3d = map(max_pooling, (1, 2, 3))
+def max_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Tensor:  # fmt: skip
+    """The greatest element of each window over the last two dimensions.
+
+    Args:
+        kernel_size: the size K of the windows: a number, or one per dimension, as in the next ones.
+        stride: the distance s between windows. Default: K.
+        padding: the padding p at each border, at most half a window. Default: 0.
+        dilation: the distance d between elements of a window. Default: 1.
+        ceil_mode: let the last window reach beyond the padding. Default: False.
+        return_indices: return the indices of the elements, too. Default: False.
+
+    Shape:
+        ``input`` (N, C, H, W) or (C, H, W); the result's height is
+        ``⌊(H + 2p - d (K - 1) - 1) / s⌋ + 1``.
+
+    Raises:
+        RuntimeError: if a number is out of range, or the shapes do not match.
+    """
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool2d", input, *numbers, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    dilation: Number = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Tensor:  # fmt: skip
+    """The greatest element of each window over the last three dimensions; see `max_pool2d`."""
+    numbers = kernel_size, stride, padding, dilation
+    return kernels.max_pool("max_pool3d", input, *numbers, ceil_mode, return_indices)
 
 
 # Means
 
 
-def mean_pooling(dims: int) -> Any:
-    """`avg_pool2d` or `avg_pool3d`."""
+def avg_pool2d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last two dimensions; see `max_pool2d`.
 
-    def function(
-        input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Tensor:  # fmt: skip
-        """The mean of each window over the last dimensions: 2 or 3, by the name; see `max_pool2d`.
-
-        Args:
-            count_include_pad: count padding as elements with value zero. Default: True.
-            divisor_override: the divisor of the sums. Default: the number of elements.
-        """
-        how = ceil_mode, count_include_pad, divisor_override
-        return kernels.mean_pool(name, input, kernel_size, stride, padding, *how)
-
-    name = f"avg_pool{dims}d"
-    return with_out(__name__, name, rename(function, name), Out(name, strict=True))
+    Args:
+        count_include_pad: count padding as elements with value zero. Default: True.
+        divisor_override: the divisor of the sums. Default: the number of elements.
+    """
+    how = ceil_mode, count_include_pad, divisor_override
+    return kernels.mean_pool("avg_pool2d", input, kernel_size, stride, padding, *how)
 
 
-avg_pool2d, avg_pool3d = map(mean_pooling, (2, 3))
+def avg_pool3d(
+    input: Tensor, kernel_size: Number, stride: Number | None = None, padding: Number = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window over the last three dimensions; see `avg_pool2d`."""
+    how = ceil_mode, count_include_pad, divisor_override
+    return kernels.mean_pool("avg_pool3d", input, kernel_size, stride, padding, *how)
+
+
+avg_pool2d = with_out(__name__, "avg_pool2d", avg_pool2d, Out("avg_pool2d", strict=True))
+avg_pool3d = with_out(__name__, "avg_pool3d", avg_pool3d, Out("avg_pool3d", strict=True))
 
 
 def sizes(value: Number, dims: int) -> tuple[int, ...]:
