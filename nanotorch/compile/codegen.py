@@ -286,8 +286,15 @@ class Pieces:
 # Faster calls with the same bits.
 
 
+LARGEST = 1 << 23  # bytes of a constant that is repeated for every element
+
+
 def specialize(tape: Tape) -> None:
-    """Make operands of one element 0-d: NumPy reads these in half the time."""
+    """Replace operands by equal ones that make NumPy faster.
+
+    NumPy reads an operand of one element in half the time if it is 0-d. It vectorizes the maximum
+    of two arrays, but not of an array and a number.
+    """
     for entry in tape.entries:
         args: list[Any] = list(entry.args)
         refs = len(args) == 2 and all(isinstance(part, Ref) for part in args)
@@ -296,9 +303,19 @@ def specialize(tape: Tape) -> None:
         out = entry.outs[0].array
         for position, part in enumerate(entry.args):
             other, array = args[1 - position].array, part.array
-            alone = array.ndim and array.size == 1 != out.size and other.shape == out.shape
-            if alone and part.storage.kind != SLOT:
+            if other.shape != out.shape or array.size != 1 or out.size == 1:
+                continue
+            if array.ndim and part.storage.kind != SLOT:
                 args[position] = Ref(part.storage, array.reshape(()))
+            elif (
+                entry.fn in (np.maximum, np.minimum)
+                and part.storage.kind == CONSTANT
+                and out.nbytes <= LARGEST
+                and other.flags.c_contiguous
+                and other.dtype == array.dtype
+            ):
+                whole = np.full(out.shape, array)
+                args[position] = Ref(tape.add_storage(whole, CONSTANT), whole)
         entry.args = tuple(args)
 
 
