@@ -385,15 +385,11 @@ def too_many(name: str, least: int, most: int, given: int) -> TypeError:
     )
 
 
-def require_bool(value: object, place: Place | None) -> None:
-    """Raise `TypeError` unless ``value`` is True or False."""
+def require_bool(value: object, place: Place | str | None) -> None:
+    """Raise `TypeError` unless ``value`` is True or False; ``place`` may be the argument's name."""
     if value is not True and value is not False:
+        place = find_argument(value, place) if isinstance(place, str) else place
         raise wrong_type(value, "bool", place)
-
-
-def not_a_flag(value: object, name: str) -> TypeError:
-    """The error for an argument ``name`` that should be a bool, and is 1 or 0, say."""
-    return wrong_type(value, "bool", find_argument(value, name))
 
 
 def wrong_element(values: Any, position: int, place: Place | None) -> TypeError:

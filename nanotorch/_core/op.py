@@ -29,9 +29,9 @@ from nanotorch._core.arguments import (
     merge_aliases,
     missing_args,
     named_tuple,
-    not_a_flag,
     parameter_names,
     rename,
+    require_bool,
     too_many,
     unwrapped_kernel,
     wrong_type,
@@ -408,7 +408,7 @@ def in_half(result: Any) -> Any:
 
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
-    not_a_tensor, not_a_flag, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened,
+    not_a_tensor, require_bool, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened,
     kept_history,
     of_inference, make_view, check_memory, refuse_history, write, rebase,
     refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all, heappush,

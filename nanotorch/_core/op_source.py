@@ -601,7 +601,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
             lines += bare_arrays(o, several)
         lines += [*("    " + line for line in tensors_only(o)), *read_mode]
     lines += [
-        f"    if {n}.__class__ not in FLAGS: raise not_a_flag({n}, {n!r})"
+        f"    if {n}.__class__ not in FLAGS: require_bool({n}, {n!r})"
         for n in o.statics
         if o.arguments[n].annotation is bool
     ]

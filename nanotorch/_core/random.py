@@ -737,8 +737,7 @@ class Generator(Twister):
         _check_weights(weights, num_samples, replacement)
         if not replacement or num_samples == 1:
             # The largest of w / e, e exponential, is the first of a race with rates w.
-            race = self.exponential(weights.shape, weights.dtype)
-            race = weights / race
+            race = weights / self.exponential(weights.shape, weights.dtype)
             return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples].copy()
         rows = weights.reshape(-1, weights.shape[-1])
         total = np.float64 if weights.itemsize == 8 else np.float32

@@ -279,16 +279,12 @@ def caches_of(name: str, size: int) -> list[str]:
 def untraced(function: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
     """A function that caches its results, which depend on no array: they are constants."""
 
-    def paused(*args: Any, **kwargs: Any) -> Any:
-        if not recorder.mine:
-            return function(*args, **kwargs)
-        recorder.paused = True
-        try:
-            return function(*args, **kwargs)
-        finally:
-            recorder.paused = False
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        if recorder.mine:
+            return recorder.plainly(function, args, kwargs)
+        return function(*args, **kwargs)
 
-    return paused
+    return plain
 
 
 def forget_traced() -> None:

@@ -17,8 +17,8 @@ from nanotorch._core.arguments import (
     given_twice,
     missing_args,
     named_tuple,
-    not_a_flag,
     rename,
+    require_bool,
 )
 from nanotorch._core.batched import along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
@@ -579,8 +579,7 @@ def define_variance(name: str, along: Any, doc: str = "") -> Any:
         """
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        if unbiased.__class__ is not bool:
-            raise not_a_flag(unbiased, "unbiased")
+        require_bool(unbiased, "unbiased")
         overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
         dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
         correction = float(unbiased) if correction is None else correction
@@ -797,8 +796,7 @@ define_extremum("min", "smallest", minimum, min_all, min_along)
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The body of `argmax` and `argmin`."""
     array = input._array
-    if keepdim.__class__ is not bool:
-        raise not_a_flag(keepdim, "keepdim")
+    require_bool(keepdim, "keepdim")
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
@@ -834,8 +832,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
-    if keepdim.__class__ is not bool:
-        raise not_a_flag(keepdim, "keepdim")
+    require_bool(keepdim, "keepdim")
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
