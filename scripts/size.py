@@ -2,17 +2,20 @@
 
     python scripts/size.py
 
-A code line holds a token that is neither a comment nor part of a docstring.
+A code line holds a token that is neither a comment nor part of a docstring. Two more rows count
+the files of the reading path in CONTRIBUTING.md, and the helpers that the package calls once.
 """
 
 import argparse
 import ast
+import re
 import tokenize
-from collections import defaultdict
+from collections import Counter, defaultdict
 from io import StringIO
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "nanotorch"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "nanotorch"
 NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER,
@@ -46,6 +49,35 @@ def count() -> dict[str, list[int]]:
     return rows
 
 
+def reading_path() -> list[Path]:
+    """The files of the reading path, in reading order."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = text.partition("## The reading path")[2].partition("\n## ")[0]
+    return [PACKAGE / name for name in dict.fromkeys(re.findall(r"`(\w+/[\w/]+\.py)`", section))]
+
+
+def called_once() -> list[str]:
+    """The functions of modules that nothing names but one call, as `file: function`."""
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    names: Counter[str] = Counter()
+    calls: set[str] = set()
+    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+        match node:
+            case ast.Name(name) | ast.Attribute(attr=name) | ast.alias(name):
+                names[name] += 1
+            case ast.Constant(str(name)):  # such as the names of `__all__`
+                names[name] += 1
+            case ast.Call(ast.Name(name)):
+                calls.add(name)
+    return [
+        f"{path.relative_to(PACKAGE)}: {function.name}"
+        for path, tree in sorted(trees.items())
+        for function in tree.body
+        if isinstance(function, ast.FunctionDef) and not function.decorator_list
+        if names[function.name] == 1 and function.name in calls
+    ]
+
+
 def main() -> None:
     """Print the table."""
     argparse.ArgumentParser(
@@ -54,6 +86,10 @@ def main() -> None:
     print(f"{'folder':<16}{'files':>7}{'code':>9}{'lines':>9}")
     for name, row in sorted(count().items(), key=lambda item: -item[1][1]):
         print(f"{name:<16}{row[0]:>7,}{row[1]:>9,}{row[2]:>9,}")
+    path = [file.read_text("utf-8") for file in reading_path()]
+    lines = sum(len(source.splitlines()) for source in path)
+    print(f"{'reading path':<16}{len(path):>7,}{sum(map(code_lines, path)):>9,}{lines:>9,}")
+    print(f"{'called once':<16}{len(called_once()):>7,}")
 
 
 if __name__ == "__main__":
