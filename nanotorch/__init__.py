@@ -14,6 +14,7 @@ if "".join(_sys.argv[:1]).endswith("/nanotorch") or (
     _sys.excepthook = lambda *error: error[0] is KeyboardInterrupt or _sys.__excepthook__(*error)
 
 from nanotorch import autograd, ops
+from nanotorch._core import tensor as _tensor
 from nanotorch._core.arguments import export as _exported
 from nanotorch._core.dtypes import NAMED as _NAMED
 from nanotorch._core.dtypes import (
@@ -67,6 +68,14 @@ from nanotorch.version import TorchVersion as _TorchVersion
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
 _on_demand("nanotorch.random")
 
+
+def _overrides() -> object:
+    from nanotorch import overrides
+
+    return overrides
+
+
+_tensor.overrides = _overrides
 __version__: str = _TorchVersion("0.1.0")
 newaxis = None
 globals().update(_NAMED)  # also dtypes that no tensor has here, for comparisons

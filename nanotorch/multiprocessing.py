@@ -22,7 +22,6 @@ import numpy as np
 
 from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.layout import address, compact_copy, owner_of
-from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand, stand_in
 
 __path__: list[str] = []  # so that the import of a submodule raises an error with the reason
@@ -181,7 +180,7 @@ for _kind in (np.ndarray, Bfloat16Array):
     ForkingPickler.register(_kind, send_array)
 
 
-def share(tensor: Tensor) -> Tensor:
+def share(tensor: Any) -> Any:
     """Move a tensor to shared memory, unless it is there; returns the tensor."""
     if memory_of(tensor._array) is None:
         array = compact_copy(tensor._array)

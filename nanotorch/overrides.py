@@ -18,9 +18,8 @@ from nanotorch._core.arguments import METHOD
 from nanotorch._core.batched import flat_args
 from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
 from nanotorch._core.dtypes import Size
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, call_plainly
 from nanotorch.names.lookup import on_demand
-from nanotorch.nn.parameter import Parameter
 from nanotorch.ops.creation import alias
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "has_torch_function",
     "is_tensor_like",
 ]
-_disabled_torch_function_impl = Parameter.__torch_function__  # for classes without overrides
 NOT_HANDLED = (
     "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented:"
     "\n\n{}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
@@ -76,8 +74,8 @@ def is_tensor_like(inp: Any) -> bool:
 def overrides(value: Any) -> bool:
     """Whether the class of a value has a `__torch_function__` of its own."""
     kind = type(value)
-    own: Any = None if kind in (Tensor, Parameter) else getattr(kind, "__torch_function__", None)
-    return own is not None and own != Parameter.__torch_function__
+    own = None if kind is Tensor else getattr(kind, "__torch_function__", None)
+    return own is not None and own is not call_plainly
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -202,7 +200,7 @@ def array_of(tensor: Any) -> Any:
 
 def prepare(cls: Any) -> None:
     """Make methods and operations call the `__torch_function__` of a new class of tensors."""
-    if cls.__torch_function__ == Parameter.__torch_function__:
+    if cls.__torch_function__ is call_plainly:
         return
     cls._array = property(array_of, lambda tensor, array: vars(tensor).update(_array=array))
     every = {name: f for part in reversed(Tensor.__mro__[:-1]) for name, f in vars(part).items()}

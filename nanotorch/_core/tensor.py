@@ -1,6 +1,5 @@
 """The tensor: an array with a history. Its operations are declared in `nanotorch.ops`."""
 
-import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -60,6 +59,8 @@ USE_DETACH = (
 
 ALONE = 2  # the `getrefcount` of an array that only one tensor, or one array, holds
 new_node = object.__new__
+# Returns the module that serves subclasses. That module needs `Tensor`, so `nanotorch` sets this.
+overrides: Any = None
 keep_freed_memory()  # every step makes and frees large results
 
 
@@ -97,23 +98,21 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def __init_subclass__(cls, asked: bool = False, **named: Any) -> None:
         super().__init_subclass__(**named)
         if asked or not cls.__module__.startswith("nanotorch."):
-            importlib.import_module("nanotorch.overrides").prepare(cls)
+            overrides().prepare(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function with tensors of this class; by default its results have this class."""
-        overrides = importlib.import_module("nanotorch.overrides")
-        return overrides.default(cls, func, types, args, kwargs)
+        return overrides().default(cls, func, types, args, kwargs)
 
     def as_subclass(self, cls: Any) -> Any:
         """A view of this tensor that is an instance of ``cls``, a subclass of `Tensor`."""
-        return importlib.import_module("nanotorch.overrides").as_subclass(self, cls)
+        return overrides().as_subclass(self, cls)
 
     @staticmethod
     def _make_subclass(cls: Any, data: "Tensor", require_grad: bool = False) -> Any:
         """A leaf of the subclass ``cls`` on the memory of ``data``."""
-        overrides = importlib.import_module("nanotorch.overrides")
-        return overrides.make_subclass(cls, data, require_grad)
+        return overrides().make_subclass(cls, data, require_grad)
 
     # Other processes
 
@@ -126,19 +125,22 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         Raises:
             RuntimeError: if another tensor has the same memory: it would stay in the old memory.
         """
-        sharing = importlib.import_module("nanotorch.multiprocessing")
+        from nanotorch.multiprocessing import share  # slow to import
+
         if not self.is_shared() and (self._view is not None or getrefcount(self._array) > ALONE):
             raise RuntimeError(
                 "share_memory_() moves the values of one tensor, and others have this one's memory:"
                 " its base, its views, or the tensor whose `data` it is. Call it on a tensor, not "
                 "on its `data`, before there are views and graphs of it, or share its clone()"
             )
-        return sharing.share(self)
+        share(self)
+        return self
 
     def is_shared(self) -> bool:
         """Whether the values are in memory that processes share."""
-        sharing = importlib.import_module("nanotorch.multiprocessing")
-        return sharing.memory_of(self._array) is not None
+        from nanotorch.multiprocessing import memory_of  # slow to import
+
+        return memory_of(self._array) is not None
 
     # Its place in the graph
 
@@ -506,6 +508,11 @@ def require_float(array: np.ndarray) -> None:
     """Refuse gradients for integers and bools."""
     if array.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
+def call_plainly(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of a class without overrides: call ``func``."""
+    return func(*args, **(kwargs or {}))
 
 
 # The name of an object's type in error messages.

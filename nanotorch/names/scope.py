@@ -332,7 +332,7 @@ TABLE = {
         "~_log_api_usage_once ?_cuda_isInBadFork ?_jit_can_fuse_on_cpu ?_jit_can_fuse_on_gpu "
         "<DisableTorchFunctionSubclass<nanotorch.overrides.DisableTorchFunctionSubclass "
         "<_TensorMeta<builtins.type "
-        "<_disabled_torch_function_impl<nanotorch.overrides._disabled_torch_function_impl "
+        "<_disabled_torch_function_impl<nanotorch._core.tensor.call_plainly "
         "AliasDb DispatchKey Graph Node ScriptDict ScriptFunction ScriptList ScriptModule "
         "ScriptObject Value"
     ),

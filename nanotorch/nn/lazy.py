@@ -1,6 +1,5 @@
 """Lazy layers: they read the size of their input from the first input."""
 
-import importlib
 import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from nanotorch.nn import normalization, spatial
 from nanotorch.nn.linear import Linear
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.overrides import DisableTorchFunctionSubclass
 
 NO_SHAPE = (
     "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
@@ -43,8 +43,7 @@ class _Uninitialized:
             return args[0]
         if func.__name__ not in ALLOWED:
             raise ValueError(USED.format(func.__name__))
-        # An import at the top would be circular.
-        with importlib.import_module("nanotorch.overrides").DisableTorchFunctionSubclass():
+        with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
     @property

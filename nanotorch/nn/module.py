@@ -1,6 +1,5 @@
 """`Module`, the base class of layers and models: a tree of parameters, buffers and children."""
 
-import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
@@ -844,7 +843,9 @@ class Module(ModuleCall, ModuleState):
 
         See `Tensor.share_memory_`.
         """
-        return self._apply(importlib.import_module("nanotorch.multiprocessing").share)
+        from nanotorch.multiprocessing import share  # slow to import
+
+        return self._apply(share)
 
     def _to_float(self, kind: dtype) -> Self:
         keep_accumulators(*self.parameters())

@@ -8,7 +8,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool
 from nanotorch._core.grad_mode import REQUIRED, mode
 from nanotorch._core.layout import attributes_of, compact_copy
-from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch._core.tensor import Tensor, call_plainly, require_float, wrap
 from nanotorch.names.lookup import on_demand
 
 
@@ -26,10 +26,7 @@ class Parameter(Tensor):
 
     _shown = "torch.nn.parameter.Parameter"
 
-    @staticmethod
-    def __torch_function__(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call ``func`` as for a plain tensor."""
-        return func(*args, **(kwargs or {}))
+    __torch_function__ = staticmethod(call_plainly)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
         if data is None:
