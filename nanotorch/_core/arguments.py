@@ -54,19 +54,14 @@ def as_pytorch_error(error: Exception) -> Exception:
     return error
 
 
-def reraise_size_error(error: Exception) -> None:
-    """Raise PyTorch's error if ``error`` is NumPy's for an array that is too large."""
-    if as_pytorch_error(error) is not error:  # no variable: it would make a cycle with its frame
-        raise as_pytorch_error(error) from None
-
-
 def allocate(make: Callable[..., Any], *args: Any, **named: Any) -> Any:
     """Call ``make``; its error for an array that is too large becomes PyTorch's."""
     try:
         return make(*args, **named)
     except (MemoryError, ValueError) as error:
-        reraise_size_error(error)
-        raise
+        if as_pytorch_error(error) is error:  # no variable: it would make a cycle with its frame
+            raise
+        raise as_pytorch_error(error) from None
 
 
 P = ParamSpec("P")
@@ -266,11 +261,16 @@ def export(
             if rule is None or out is None:
                 return function(*args, **named)
         except AttributeError:
-            check_first_tensor(function, args)
+            if args and not hasattr(args[0], "_array"):
+                first = next(iter(inspect.signature(function).parameters))
+                if first == "input":
+                    place = (function.__name__, first, 1)
+                    raise wrong_type(args[0], "Tensor", place) from None
             raise
         except (MemoryError, ValueError) as error:
-            reraise_size_error(error)
-            raise
+            if as_pytorch_error(error) is error:
+                raise
+            raise as_pytorch_error(error) from None
         return rule.fill(function, out, args, named)
 
     accepting.__module__, accepting.__qualname__ = home, name
@@ -324,15 +324,6 @@ def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> 
     parameters, others = inspect.signature(function).parameters, argument_aliases(list(given))
     defaults = {key: parameters[key].default for key in given}
     return function(**merge_aliases(function.__name__, others, named, given, defaults))
-
-
-def check_first_tensor(function: Callable[..., Any], args: Sequence[Any]) -> None:
-    """After a failure: raise PyTorch's error if the first argument is no tensor."""
-    if args and not hasattr(args[0], "_array"):
-        first = next(iter(inspect.signature(function).parameters))
-        if first == "input":
-            place = (function.__name__, first, 1)
-            raise wrong_type(args[0], "Tensor", place) from None
 
 
 METHOD = "Tensor."

@@ -186,11 +186,6 @@ class Out(NamedTuple):
         count_write(out._cell, self.name)
 
 
-def same_dtype_out(name: str) -> Out:
-    """The rule for elementwise functions whose result has the dtype of the input."""
-    return Out(name, strict=True, elementwise=True, overlap="part")
-
-
 def dtype_refusal(wanted: dtypes.dtype, given: dtypes.dtype) -> str:
     """The error text for an ``out`` of another dtype than the result's."""
     names = dtypes.C_NAMES[wanted.name], dtypes.C_NAMES[given.name]

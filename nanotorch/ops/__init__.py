@@ -9,7 +9,7 @@ from nanotorch._core.arguments import argument_aliases, as_method, export, renam
 from nanotorch._core.batched import share_rule
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
-from nanotorch._core.out import Out, same_dtype_out, with_out
+from nanotorch._core.out import Out, with_out
 from nanotorch._core.overloads import OVERLOADS
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
@@ -80,6 +80,7 @@ ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.
     "copysign", "div", "fmod", "lerp", "logical_not", "pow", "remainder", "square",
     "true_divide",
 }
+# Functions whose result has the dtype of the input.
 OF_ONE_TYPE = (
     "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
     "floor", "frac", "neg", "round", "sgn", "sign", "softplus", "trunc",
@@ -142,7 +143,7 @@ UNRECORDED = (
 # The functions that refuse inputs in the memory of ``out``, by `Out.overlap`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, "cumprod", "cumsum", "heaviside",
+        *ELEMENTWISE, *OF_ONE_TYPE, "cumprod", "cumsum", "heaviside",
         "nan_to_num", "normal", "renorm", "sort", "topk", "where",
     ),
     "part no": ("addmm", "baddbmm"),
@@ -165,6 +166,7 @@ SILENT = {"bernoulli", "log_sigmoid", *CREATING} - {"arange"}
 
 # The rules of the other functions: their names, and the fields of `Out`.
 RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
+    (OF_ONE_TYPE, {"strict": True, "elementwise": True}),
     (ELEMENTWISE, {"elementwise": True}),
     (OF_ANY_TYPE, {"dtype": True}),
     (CREATING, {"dtype": True, "creates": True}),
@@ -179,8 +181,6 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 
 def rules() -> Iterator[tuple[str, Out]]:
     """The name and the rule of every function that has the argument ``out=``."""
-    for name in OF_ONE_TYPE:
-        yield name, same_dtype_out(name)._replace(recorded=name not in UNRECORDED)
     for names, how in RULES:
         for name in names:
             yield (

@@ -11,7 +11,7 @@ from nanotorch._core.arguments import wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.out import same_dtype_out
+from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
@@ -100,7 +100,8 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Any = None) -> Tensor
         Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
     """
     if out is not None:
-        return same_dtype_out("gelu").fill(gelu, out, (input, approximate), {})
+        rule = Out("gelu", strict=True, elementwise=True, overlap="part")
+        return rule.fill(gelu, out, (input, approximate), {})
     check_input("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
