@@ -244,6 +244,23 @@ bools beside what no integer holds
     flags = torch.tensor([True, False])
     for n in (2**63, 2**64 - 1, 2**64, 2**65, -(2**63) - 1):
         flags + n, n * flags, flags < n, flags.clamp(max=n), torch.where(flags, flags, n)
+where losses bend
+    x, ones = torch.tensor([[1.0, 0.0]], requires_grad=True), torch.ones(1, 2)
+    losses = [
+        f.margin_ranking_loss(x, torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, -1.0]])),
+        f.hinge_embedding_loss(x, -ones), f.normalize(x * 0).sum(), f.smooth_l1_loss(x, ones * 0),
+        f.triplet_margin_loss(x, ones * 4, torch.tensor([[7.0, 0.0]]), margin=1.0, eps=0.0),
+        f.cosine_embedding_loss(x, torch.tensor([[1.0, 0.0]]), -ones[0, :1], margin=1.0),
+        f.huber_loss(x, ones * 0),
+    ]
+    [torch.autograd.grad(loss, x)[0] for loss in losses]
+targets of far logits
+    x, target = torch.tensor([100.0, 200.0, -100.0, -200.0, 50.0]), torch.full((5,), 0.5)
+    _ = target.requires_grad_()
+    for weight in (None, torch.tensor(2.0)):
+        loss = f.binary_cross_entropy_with_logits(x, target, reduction="sum", pos_weight=weight)
+        _ = loss.backward()
+    target.grad
 """)
 bfloat16 = session("""
 limits
@@ -419,27 +436,3 @@ def of_two(torch: Any) -> Any:
         )
     left = [x for x in values for _ in values]
     return {name: _asked(torch, call, left, values * len(values)) for name, call in calls.items()}
-
-
-def where_losses_bend(torch: Any) -> Any:
-    f, x = torch.nn.functional, torch.tensor([[1.0, 0.0]], requires_grad=True)
-    ones, near = torch.ones(1, 2), torch.tensor([[4.0, 4.0]])
-    losses = [
-        f.margin_ranking_loss(x, torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, -1.0]])),
-        f.hinge_embedding_loss(x, -ones),
-        f.triplet_margin_loss(x, near, torch.tensor([[7.0, 0.0]]), margin=1.0, eps=0.0),
-        f.cosine_embedding_loss(x, torch.tensor([[1.0, 0.0]]), -ones[0, :1], margin=1.0),
-        f.normalize(x * 0).sum(), f.smooth_l1_loss(x, ones * 0), f.huber_loss(x, ones * 0),
-    ]  # fmt: skip
-    return [torch.autograd.grad(loss, x)[0] for loss in losses]
-
-
-def targets_of_far_logits(torch: Any) -> Any:
-    x = torch.tensor([100.0, 200.0, -100.0, -200.0, 50.0])
-    target = torch.full((5,), 0.5, requires_grad=True)
-    for weight in (None, torch.tensor(2.0)):
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(
-            x, target, reduction="sum", pos_weight=weight
-        )
-        loss.backward()
-    return target.grad

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from tests.answers import bits, expressions, numbers, raised, sessions, tables, warned
+from tests.answers import bits, expressions, given, numbers, raised, sessions, tables, warned
 from tests.ops.samples import TABLE
 from tests.ops.sampling import Call
 
@@ -112,7 +112,7 @@ def _names(torch: Any) -> dict[str, Any]:
     def empty(*dtypes: str) -> tuple[Any, ...]:
         return tuple(torch.empty(0, dtype=getattr(torch, dtype)) for dtype in dtypes)
 
-    return {"empty": empty}
+    return given(torch, like, empty=empty)
 
 
 session = sessions(_names)
@@ -216,101 +216,59 @@ that requires grad
         _ = torch.add(torch.ones(2, 3), 1, out=leaf), torch.ones(2, 3, out=few)
         few[0, 0] = 7
     leaf, leaf._version, held, few, few._base is held, leaf.resize_(3)
+of functions for layers
+    x = torch.linspace(-2, 2, 16).reshape(4, 4)
+    asked = {
+        F.gelu: (x,), F.softplus: (x,), F.logsigmoid: (x,), F.linear: (x, x), F.normalize: (x,),
+        F.avg_pool2d: (x[None], 2), F.avg_pool3d: (x[None, None], (1, 2, 2)),
+    }
+    for function, args in asked.items():
+        found, leaf = function(*args), x.clone().requires_grad_()
+        out = torch.zeros(found.shape)
+        function(*args, out=out) is out, bool((out == found).all()), out._version
+        function(*args, out=out.int()), "no error" in raised(function, *args, out=out.double())
+        raised(function, leaf, *args[1:], out=out) if args[0] is x else None
+of linear algebra
+    m, v = torch.tensor([[4.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0])
+    names = "cholesky cholesky_ex det eigh eigvalsh inv lu_factor matrix_norm matrix_rank norm "
+    names += "pinv qr slogdet svd svdvals vector_norm"
+    asked = dict.fromkeys(names.split(), (m,)) | {"matmul": (m, m), "solve": (m, v)}
+    asked |= {"cross": (torch.ones(3), torch.arange(3.0)), "lstsq": (torch.eye(2), m)}
+    for name, args in asked.items():
+        function, leaves = getattr(torch.linalg, name), [a.clone().requires_grad_() for a in args]
+        found = function(*args)
+        outs = found if isinstance(found, tuple) else (found,)
+        _ = function(*args, out=like(outs))
+        raised(function, *args, out=like(outs, dtype=torch.float64))[:90]
+        refused = raised(function, *leaves, out=like(outs)).partition(", but")[0]
+        refused if "no error" not in refused else "none"
 """)
+
+
+# `out` begins where `x` does, or three elements behind.
+OVERLAPPING = """
+torch.cumsum(x, 0, out=out)|torch.cumprod(x, 0, out=out)|torch.softmax(x, 0, out=out)
+torch.std(x, 0, out=out[0])|torch.logsumexp(x, 0, out=out[0])|torch.tril(x, 0, out=out)
+torch.exp(x, out=out)|torch.sgn(x, out=out)|torch.nan_to_num(x, out=out)|torch.abs(x, out=out)
+torch.angle(x, out=out)|torch.inverse(x, out=out)|torch.clamp_min(x, 0.5, out=out)
+torch.gather(x, 0, i, out=out)|torch.take(x, i, out=out)|torch.index_select(x, 0, i[1], out=out)
+torch.index_add(x, 0, i[1], torch.ones(3, 3), out=out)|torch.scatter(x, 0, i[:1], 1.0, out=out)
+torch.renorm(x, 2, 0, 1.0, out=out)|torch.where(x > 1, x, -x, out=out)
+torch.cross(x, x.flip(0), dim=1, out=out)|torch.kron(x, x[:1, :1], out=out)
+torch.take_along_dim(x, i, 0, out=out)|torch.cat([x], out=out)
+torch.sort(x, out=(out, torch.empty(0).long()))
+torch.max(x, 0, True, out=(out[:1], torch.empty(0).long()))
+"""
 
 
 def sharing_of_functions(torch: Any) -> Any:
     """Which inputs are refused whose memory lies in what is written to, all or in part."""
-    first, row = torch.tensor([[0, 1, 2], [2, 0, 1], [1, 2, 0]]), torch.tensor([2, 0, 1])
-
-    def along_first(name: str) -> Callable[..., Any]:
-        return lambda x, out: getattr(torch, name)(x, 0, out=out)
-
-    def of_one(name: str) -> Callable[..., Any]:
-        return lambda x, out: getattr(torch, name)(x, out=out)
-
-    summing = ("cumsum", "cumprod", "softmax", "std", "logsumexp", "tril")
-    elementwise = ("exp", "sgn", "nan_to_num", "abs", "angle", "inverse")
-    calls: dict[str, Callable[..., Any]] = {
-        **{name: along_first(name) for name in summing},
-        **{name: of_one(name) for name in elementwise},
-        "clamp_min": lambda x, out: torch.clamp_min(x, 0.5, out=out),
-        "gather": lambda x, out: torch.gather(x, 0, first, out=out),
-        "take": lambda x, out: torch.take(x, first, out=out),
-        "index_select": lambda x, out: torch.index_select(x, 0, row, out=out),
-        "index_add": lambda x, out: torch.index_add(x, 0, row, torch.ones(3, 3), out=out),
-        "scatter": lambda x, out: torch.scatter(x, 0, first[:1], 1.0, out=out),
-        "renorm": lambda x, out: torch.renorm(x, 2, 0, 1.0, out=out),
-        "where": lambda x, out: torch.where(x > 1, x, -x, out=out),
-        "cross": lambda x, out: torch.cross(x, x.flip(0), dim=1, out=out),
-        "kron": lambda x, out: torch.kron(x, x[:1, :1], out=out),
-        "take_along_dim": lambda x, out: torch.take_along_dim(x, first, 0, out=out),
-        "cat": lambda x, out: torch.cat([x], out=out),
-        "sort": lambda x, out: torch.sort(x, out=(out, torch.empty(0).long())),
-        "max": lambda x, out: torch.max(x, 0, True, out=(out, torch.empty(0).long())),
-    }
     answers = {}
-    for name, call in calls.items():
-        base = torch.rand(24) + 0.5
-        x = base[:9].view(3, 3)
-        outs = [base[:9].view(3, 3), base[3:12].view(3, 3)]
-        if name in ("std", "logsumexp"):
-            outs = [base[:3], base[1:4]]
-        if name == "max":
-            outs = [base[:3].view(1, 3), base[1:4].view(1, 3)]
-        answers[name] = ["refer to a" in raised(call, x, out) for out in outs]
-    return answers
-
-
-def of_functions_for_layers(torch: Any) -> Any:
-    f, x = torch.nn.functional, torch.linspace(-2, 2, 16).reshape(4, 4)
-    asked: dict[str, tuple[Any, ...]] = {
-        "gelu": (x,), "softplus": (x,),
-        "logsigmoid": (x,), "linear": (x, x), "avg_pool2d": (x[None], 2),
-        "avg_pool3d": (x[None, None], (1, 2, 2)), "normalize": (x,),
-    }  # fmt: skip
-    answers = {}
-    for name, args in asked.items():
-        function = getattr(f, name)
-        found = function(*args)
-        out = torch.zeros(found.shape)
-        leaf = (x.clone().requires_grad_(), *args[1:])
-        answers[name] = [
-            function(*args, out=out) is out, bool((out == found).all()), out._version,
-            raised(function, *args, out=out.int()),
-            "no error" in raised(function, *args, out=out.double()),
-            raised(function, *leaf, out=out) if args[0] is x else None,
-        ]  # fmt: skip
-    return answers
-
-
-def of_linear_algebra(torch: Any) -> Any:
-    m, v = torch.tensor([[4.0, 1.0], [1.0, 3.0]]), torch.tensor([1.0, 2.0])
-    given: dict[str, tuple[Any, ...]] = dict.fromkeys(
-        ("cholesky", "cholesky_ex", "det", "eigh", "eigvalsh", "inv", "lu_factor",
-         "matrix_norm", "matrix_rank", "norm", "pinv", "qr", "slogdet", "svd", "svdvals",
-         "vector_norm"),
-        (m,),
-    )  # fmt: skip
-    given |= {
-        "cross": (torch.ones(3), torch.arange(3.0)), "lstsq": (torch.eye(2), m),
-        "matmul": (m, m), "solve": (m, v),
-    }  # fmt: skip
-    answers = {}
-    for name, args in given.items():
-        function = getattr(torch.linalg, name)
-        found = function(*args)
-        outs = found if isinstance(found, tuple) else (found,)
-        told = []
-        for dtype in (None, torch.float64):
-            out = like(torch, outs, dtype=dtype)
-            told.append(raised(function, *args, out=out) if dtype else function(*args, out=out))
-        leaves = [
-            a.clone().requires_grad_() if torch.is_tensor(a) and a.is_floating_point() else a
-            for a in args
-        ]
-        refused = raised(function, *leaves, out=like(torch, outs)).partition(", but")[0]
-        answers[name] = [told[1][:90], refused if "no error" not in refused else "none"]
+    for call in expressions(OVERLAPPING):
+        base, i = torch.rand(24) + 0.5, torch.tensor([[0, 1, 2], [2, 0, 1], [1, 2, 0]])
+        names = {"torch": torch, "x": base[:9].view(3, 3), "i": i}
+        outs = [base[k : k + 9].view(3, 3) for k in (0, 3)]
+        answers[call] = ["refer to a" in raised(eval, call, names | {"out": out}) for out in outs]
     return answers
 
 
