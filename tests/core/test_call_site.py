@@ -7,6 +7,7 @@ import re
 import warnings
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.answers import cases
 from tests.patience import wait_until
 
 CASES = cases("core_origins")
+SOURCE = Path(__file__).with_name("golden_origins.py").read_text("utf-8").splitlines()
 # What follows PyTorch's text; @word stands for the line of the case that ends in `# word`.
 MUL = ["mul saved it as `other`@saved", "mul_ changed it@changed"]
 FREED = "a backward pass used and freed them@freed"
@@ -76,10 +78,10 @@ def located(name: str, part: str) -> str:
     text, at, marker = part.partition("@")
     if not at:
         return f"\n  {text}"
-    lines, first = inspect.getsourcelines(CASES[name])
-    number = next(k for k, line in enumerate(lines) if line.rstrip().endswith(f"# {marker}"))
-    file = "tests/core/golden_origins.py"
-    return f"\n  {text} at {file}:{first + number}\n      {lines[number].strip()}"
+    first = SOURCE.index(name)
+    number = next(k for k in range(first, len(SOURCE)) if SOURCE[k].endswith(f"  # {marker}"))
+    where = f"tests/core/golden_origins.py:{number + 1}"
+    return f"\n  {text} at {where}\n      {SOURCE[number].strip()}"
 
 
 @pytest.mark.parametrize("name", TOLD)
