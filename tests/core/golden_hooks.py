@@ -1,6 +1,5 @@
 """Hooks of tensors, nodes and accumulators: their order, what they see, replace and refuse."""
 
-import random
 from typing import Any
 
 from tests.answers import Log, raised, sessions, told
@@ -24,36 +23,6 @@ def leaf_hooks_of_cat(torch: Any) -> Any:
         for k, leaf in enumerate(leaves):
             leaf.register_hook(log.name(str(k)))
         torch.cat(leaves).sum().backward()
-        yield " ".join(log)
-
-
-def random_graphs(torch: Any) -> Any:
-    """The order of all tensor hooks and node hooks in random graphs."""
-    for seed in range(24):
-        rng, log = random.Random(seed), Log()
-        tensors = []
-        for k in range(rng.randint(2, 7)):
-            leaf = torch.ones(2, requires_grad=True)
-            leaf.register_hook(log.name(f"leaf{k}"))
-            tensors.append(leaf)
-        for k in range(rng.randint(3, 14)):
-            kind = rng.choice(["mul", "add", "sin", "cat", "chunk", "stack"])
-            chosen = [rng.choice(tensors) for _ in range(rng.randint(2, 4))]
-            if kind == "sin":
-                out = chosen[0].sin()
-            elif kind == "cat":
-                out = torch.cat(chosen).sum() * torch.ones(2)
-            elif kind == "stack":
-                out = torch.stack(chosen).sum(0)
-            elif kind == "chunk":
-                out = torch.cat(chosen[0].chunk(2)[::-1])
-            else:
-                out = chosen[0] * chosen[1] if kind == "mul" else chosen[0] + chosen[1]
-            out.register_hook(log.name(f"t{k}"))
-            out.grad_fn.register_hook(log.name(f"n{k}"))
-            tensors.append(out)
-        total = tensors[-1].sum() + tensors[-2].sum()
-        total.backward()
         yield " ".join(log)
 
 
