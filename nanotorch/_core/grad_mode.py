@@ -93,22 +93,21 @@ def _switched_generator(
     def steps(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         with switch():
             generator = function(*args, **kwargs)
-        sent: Any = None
-        thrown: BaseException | None = None
+        resume: Callable[[Any], Any] = generator.send
+        value: Any = None
         try:
             while True:
                 with switch():
-                    try:
-                        item = generator.send(sent) if thrown is None else generator.throw(thrown)
-                    except StopIteration as stop:
-                        return stop.value
-                sent, thrown = None, None
+                    item = resume(value)
                 try:
-                    sent = yield item
+                    value = yield item
+                    resume = generator.send
                 except GeneratorExit:
                     raise
                 except BaseException as error:
-                    thrown = error
+                    resume, value = generator.throw, error
+        except StopIteration as stop:
+            return stop.value
         finally:
             with switch():
                 generator.close()

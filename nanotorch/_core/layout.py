@@ -299,42 +299,6 @@ def compact_copy(array: np.ndarray) -> np.ndarray:
     return array.copy(order_of(array))
 
 
-def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
-    """A deep copy of a leaf, with its gradient and attributes. Copies with the same ``memo`` share
-    memory as the originals do."""
-    if id(tensor) in memo:
-        return memo[id(tensor)]
-    if tensor.grad_fn is not None:
-        raise RuntimeError(LEAVES_ONLY)
-    out = memo[id(tensor)] = object.__new__(type(tensor))
-    out._array, out._cell = copy_with_memory(tensor._array, memo), new_cell(1)
-    out._set_flag(tensor.requires_grad)
-    if tensor._grad is not None:
-        out._grad = copy.deepcopy(tensor._grad, memo)
-    vars(out).update(copy.deepcopy(attributes_of(tensor), memo))
-    return out
-
-
-def reduced(tensor: Any) -> tuple[Any, ...]:
-    """The result of a tensor's `__reduce_ex__`: a `copy.copy` shares the memory, a pickle has it.
-
-    Warns:
-        UserWarning: for each hook, because it is lost.
-    """
-    for hook in (tensor._leaf_hooks or {}).values():
-        warn(HOOK_LOST.format(hook))
-    array: np.ndarray = tensor._array
-    memory = whole_memory(array)
-    strides = array.strides if array.size and np.may_share_memory(memory, array) else None
-    if strides is None:
-        segment = array.reshape(-1)
-    else:
-        start = address(array) - address(memory)
-        segment = array.__class__((memory_length(array),), array.dtype, memory, start)
-    args = (type(tensor), segment, array.shape, strides, tensor.requires_grad)
-    return rebuilt, args, attributes_of(tensor) or None
-
-
 def rebuilt(
     kind: type[Any],
     segment: np.ndarray,
@@ -342,7 +306,7 @@ def rebuilt(
     strides: tuple[int, ...] | None,
     requires_grad: bool,
 ) -> Any:
-    """The tensor that `reduced` describes."""
+    """The tensor that `Exchange.__reduce_ex__` describes."""
     out = object.__new__(kind)
     segment = with_shared_dtype(segment)
     if strides is None:
@@ -731,8 +695,36 @@ class Exchange:
             return [f"grad_fn=<{type(node).__name__}>"]
         return ["requires_grad=True"] if self.requires_grad else []
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
-        return deep_copy(self, memo)
+    def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
+        """A deep copy of a leaf, with its gradient and attributes. Copies with the same ``memo``
+        share memory as the originals do."""
+        if id(self) in memo:
+            return memo[id(self)]
+        if self.grad_fn is not None:
+            raise RuntimeError(LEAVES_ONLY)
+        out = memo[id(self)] = object.__new__(type(self))
+        out._array, out._cell = copy_with_memory(self._array, memo), new_cell(1)
+        out._set_flag(self.requires_grad)
+        if self._grad is not None:
+            out._grad = copy.deepcopy(self._grad, memo)
+        vars(out).update(copy.deepcopy(attributes_of(self), memo))
+        return out
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(self)
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        """The parts of the tensor: a `copy.copy` shares the memory, a pickle has it.
+
+        Warns:
+            UserWarning: for each hook, because it is lost.
+        """
+        for hook in (self._leaf_hooks or {}).values():
+            warn(HOOK_LOST.format(hook))
+        array: np.ndarray = self._array
+        memory = whole_memory(array)
+        strides = array.strides if array.size and np.may_share_memory(memory, array) else None
+        if strides is None:
+            segment = array.reshape(-1)
+        else:
+            start = address(array) - address(memory)
+            segment = array.__class__((memory_length(array),), array.dtype, memory, start)
+        args = (type(self), segment, array.shape, strides, self.requires_grad)
+        return rebuilt, args, attributes_of(self) or None
