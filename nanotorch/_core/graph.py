@@ -349,9 +349,6 @@ class Recorded(Node):
     def own_hooks(self) -> NodeHooks:
         return self.materialize().own_hooks()
 
-    def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        return self.materialize().apply(grads, graph)
-
     def materialize(self) -> Node:
         with materializing:
             if self.__class__ is Recorded:

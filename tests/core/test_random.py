@@ -160,35 +160,26 @@ def beyond_the_twister() -> np.ndarray:
     return words.view(np.uint8)
 
 
-@pytest.mark.parametrize(
-    ("state", "error", "message"),
-    [
-        ("state", TypeError, "RNG state must be a torch.ByteTensor"),
-        (np.zeros(5056), TypeError, "RNG state must be a torch.ByteTensor"),
-        (np.zeros(16, np.uint8), RuntimeError, "of size 5056 but found .* size to be 16"),
-        (np.zeros(5056, np.uint8), RuntimeError, "Invalid mt19937 state"),
-        (beyond_the_twister(), RuntimeError, "Invalid mt19937 state"),
-    ],
-    ids=["text", "floats", "short", "zeros", "beyond the twister"],
-)
-def test_what_is_no_state_is_refused(state: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        Generator().set_state(state)
+REFUSED: list[tuple[str, Any, type[Exception], str]] = [
+    ("set_state", "state", TypeError, "RNG state must be a torch.ByteTensor"),
+    ("set_state", np.zeros(5056), TypeError, "RNG state must be a torch.ByteTensor"),
+    ("set_state", np.zeros(16, np.uint8), RuntimeError, "of size 5056 but found .* size to be 16"),
+    ("set_state", np.zeros(5056, np.uint8), RuntimeError, "Invalid mt19937 state"),
+    ("set_state", beyond_the_twister(), RuntimeError, "Invalid mt19937 state"),
+    ("manual_seed", 2**64, ValueError, "Overflow when unpacking long long"),
+    ("manual_seed", -(2**63) - 1, ValueError, "Overflow when unpacking long long"),
+    ("manual_seed", 1.0, RuntimeError, "manual_seed expected a long, but got float"),
+    ("manual_seed", "1", RuntimeError, "manual_seed expected a long, but got str"),
+    ("manual_seed", True, RuntimeError, "manual_seed expected a long, but got bool"),
+]
 
 
-@pytest.mark.parametrize(
-    ("seed", "error", "message"),
-    [
-        (2**64, ValueError, "Overflow when unpacking long long"),
-        (-(2**63) - 1, ValueError, "Overflow when unpacking long long"),
-        (1.0, RuntimeError, "manual_seed expected a long, but got float"),
-        ("1", RuntimeError, "manual_seed expected a long, but got str"),
-        (True, RuntimeError, "manual_seed expected a long, but got bool"),
-    ],
-)
-def test_seeds_that_are_refused(seed: Any, error: type[Exception], message: str) -> None:
+@pytest.mark.parametrize(("method", "value", "error", "message"), REFUSED)
+def test_states_and_seeds_that_are_refused(
+    method: str, value: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
-        Generator().manual_seed(seed)
+        getattr(Generator(), method)(value)
 
 
 def test_devices() -> None:
