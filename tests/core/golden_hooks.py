@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.answers import Log, raised, sessions, told
+from tests.answers import Log, sessions
 
 
 def _names(torch: Any) -> dict[str, Any]:
@@ -13,20 +13,15 @@ def _names(torch: Any) -> dict[str, Any]:
 
 
 session = sessions(_names)
-
-
-def leaf_hooks_of_cat(torch: Any) -> Any:
-    """Which of many leaves comes first is up to the heap of ready nodes."""
-    for count in range(1, 17):
-        log = Log()
-        leaves = [torch.ones(2, requires_grad=True) for _ in range(count)]
-        for k, leaf in enumerate(leaves):
-            leaf.register_hook(log.name(str(k)))
-        torch.cat(leaves).sum().backward()
-        yield " ".join(log)
-
-
 of_tensors = session("""
+leaf hooks of cat
+    # Which of many leaves comes first is up to the heap of ready nodes.
+    for count in range(1, 17):
+        log, leaves = Log(), [torch.ones(2, requires_grad=True) for _ in range(count)]
+        for k, one in enumerate(leaves):
+            _ = one.register_hook(log.name(str(k)))
+        _ = torch.cat(leaves).sum().backward()
+        " ".join(log)
 replacing
     x = leaf(1.0, 2.0)
     y = x * 3
@@ -208,19 +203,12 @@ accumulator hooks
     _ = x.register_hook(log.hook("tensor"))
     _ = x.register_post_accumulate_grad_hook(lambda t: log.append(["post", told(t.grad)]))
     y.sum().backward(), log
-""")
-
-
-def replacements_must_fit(torch: Any) -> Any:
-    """What hooks of nodes and of modules return stands where a gradient stood."""
-    ones, two = torch.ones, torch.ones(2)
-
-    def exp(x: Any) -> Any:
-        return (x * 1).exp()
-
-    def double(x: Any) -> Any:
-        return x * 2
-
+replacements must fit
+    # What hooks of nodes and of modules return stands where a gradient stood.
+    ones, two, exp = torch.ones, torch.ones(2), lambda x: (x * 1).exp()
+    double = lambda x: x * 2
+    def hook(*_):
+        return result
     for register, operation, results in (
         ("register_hook", exp, [(ones(3, 2),), (two.double(),), two, ("a",), (None,)]),
         ("register_hook", double, [(two, two), 3, (two, None, None), [two, None]]),
@@ -228,45 +216,34 @@ def replacements_must_fit(torch: Any) -> Any:
     ):
         for result in results:
             y = operation(ones(2, requires_grad=True))
-
-            def hook(*_: Any, result: Any = result) -> Any:
-                return result
-
-            getattr(y.grad_fn, register)(hook)
-            yield raised(y.sum().backward)
+            _ = getattr(y.grad_fn, register)(hook)
+            raised(y.sum().backward)
     for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
         for result in ((ones(3),), "a", ones(1, 2), (ones(1, 2).double(),)):
-            layer = torch.nn.Linear(2, 2)
-            getattr(layer, register)(lambda *_, result=result: result)
-            yield raised(layer(ones(1, 2, requires_grad=True)).sum().backward)
-
-
-def outputs_that_users_know(torch: Any) -> Any:
-    """Hooks see a gradient for each output that PyTorch's node has, whatever else is kept."""
-    f = torch.nn.functional
+            layer = nn.Linear(2, 2)
+            _ = getattr(layer, register)(lambda *_: result)
+            raised(layer(ones(1, 2, requires_grad=True)).sum().backward)
+outputs that users know
+    # Hooks see a gradient for each output that PyTorch's node has, whatever else is kept.
     x = (torch.arange(24.0, dtype=torch.float64).reshape(2, 3, 4) / 10).requires_grad_()
-    gru = torch.nn.GRU(4, 2, dtype=torch.float64)
-    seen: list[Any] = []
-
-    def count(gs: Any) -> Any:
-        return [None if g is None else list(g.shape) for g in gs]
-
+    gru = nn.GRU(4, 2, dtype=torch.float64)
+    count = lambda gs: [None if g is None else list(g.shape) for g in gs]
+    def times(factor):
+        def before(gs):
+            log.append(["before", count(gs)])
+            return tuple(None if g is None else g * factor for g in gs)
+        return before
     for operation in (
-        f.gelu, lambda x: gru(x)[0], lambda x: f.group_norm(x, 1), lambda x: f.layer_norm(x, (4,)),
-        lambda x: f.scaled_dot_product_attention(x[None], x[None], x[None]),
+        F.gelu, lambda x: gru(x)[0], lambda x: F.group_norm(x, 1), lambda x: F.layer_norm(x, (4,)),
+        lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
         lambda x: x.sort(1)[0], lambda x: torch.std_mean(x)[1], lambda x: torch.linalg.svd(x)[1],
-    ):  # fmt: skip
+    ):
         y = operation(x * 1)
-        for factor in (1, 2):
-
-            def before(gs: Any, factor: int = factor) -> Any:
-                seen.append(["before", count(gs)])
-                return tuple(None if g is None else g * factor for g in gs)
-
-            y.grad_fn.register_prehook(before)
-        y.grad_fn.register_hook(lambda _, gs: seen.append(["after", count(gs)]))
-        seen.append(raised(y.grad_fn, *[None] * 5))
-        (grad,) = torch.autograd.grad((y**3).sum(), x)
+        _ = y.grad_fn.register_prehook(times(1)), y.grad_fn.register_prehook(times(2))
+        _ = y.grad_fn.register_hook(lambda _, gs: log.append(["after", count(gs)]))
+        raised(y.grad_fn, *[None] * 5)
+        (slope,) = grad((y**3).sum(), x)
         if y.grad_fn.name() != "StackBackward0":  # of weights that are drawn
-            seen.append(told(grad))
-    return seen
+            slope
+    log
+""")
