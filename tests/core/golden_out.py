@@ -108,11 +108,32 @@ def of_what_requires_grad(torch: Any) -> Any:
     return answers
 
 
+# Each is given `base`, and `out` in its memory.
+EMPTY = """
+base[3:3]|base[12:]|base[14:20]|base[4:2]|base[1:5:2][3:]|base.narrow(0, 4, 0)
+base.split([2, 0, 10])[1]|base.tensor_split(13)[12]|base.view(3, 4)[1:1]|base.view(3, 4)[:, 2:2]
+base.view(3, 4)[1, 3:3]|base.view(3, 4)[1:1, 2:]|base.view(3, 4)[-2, 4:]|base[3:3].view(0, 2)
+base.as_strided((0, 2), (1, 1), 5)|base.view(3, 4)[None, 2:2]|base[5:5].detach()|base[5:5].data
+"""
+SHARED = """
+base.detach()|base.data|base.view(3, 4)|base[3:]|base[3:5]|base.view(3, 4).t()|base[2:6].view(2, 2)
+"""
+# Of matrices that lie transposed.
+ORDERED = """
+torch.exp(m, out=out)|torch.add(m, 1, out=out)|torch.add(m, n, out=out)|torch.gt(m, n, out=out)
+torch.where(m > 1, m, n, out=out)|torch.sum(m, 0, out=out)|torch.mm(m, n.t(), out=out)
+torch.cat([m, m], out=out)|torch.stack([m, m], out=out)|torch.cumsum(m, 0, out=out)
+torch.nonzero(m > 1, out=out.long())|torch.tril(m, out=out)|torch.gather(m, 0, i, out=out)
+torch.clamp(m, 0, 2, out=out)|torch.lerp(m, n, 0.5, out=out)|torch.full((2, 3), 1.0, out=out)
+"""
+
+
 def _names(torch: Any) -> dict[str, Any]:
     def empty(*dtypes: str) -> tuple[Any, ...]:
         return tuple(torch.empty(0, dtype=getattr(torch, dtype)) for dtype in dtypes)
 
-    return given(torch, like, empty=empty)
+    lists = {"EMPTY": EMPTY, "SHARED": SHARED, "ORDERED": ORDERED}
+    return given(torch, like, empty=empty, **{n: expressions(lists[n]) for n in lists})
 
 
 session = sessions(_names)
@@ -242,6 +263,39 @@ of linear algebra
         raised(function, *args, out=like(outs, dtype=torch.float64))[:90]
         refused = raised(function, *leaves, out=like(outs)).partition(", but")[0]
         refused if "no error" not in refused else "none"
+without elements
+    # A slice of none has its place, where something larger is written.
+    for text in EMPTY:
+        base = torch.zeros(12)
+        out = eval(text, {"base": base})
+        first = out.storage_offset()
+        _ = torch.add(torch.ones(2), 1, out=out)
+        first, base.tolist(), out, out.storage_offset()
+beyond shared memory
+    # All tensors in the memory that becomes too small are in the larger one.
+    for text in SHARED:
+        for grows in ("base", "out"):
+            base = torch.arange(12.0)
+            out = eval(text, {"base": base})
+            _ = warned(lambda: torch.add(torch.ones(14), 1, out=out if grows == "out" else base))
+            base.tolist(), out.tolist()
+            base[3:5] = 7
+            _ = out.mul_(2)
+            base.tolist(), out.tolist(), out.stride()
+    held, row, leaf = torch.zeros(3), torch.arange(4.0), nn.Parameter(torch.ones(3))
+    array, parts, words = held.numpy(), [row[k:] for k in range(3)], row.view(torch.int32)
+    row.resize_(8)[4:] = 1
+    words[1] = 0
+    _ = leaf.data.resize_(5).fill_(2)
+    raised(held.resize_, 5), array.tolist(), parts, words.tolist(), leaf.detach()
+in the order of the inputs
+    for text in ORDERED:
+        for size in (0, 7):
+            m, n, got = torch.arange(6.0).view(3, 2).t(), torch.ones(3, 2).t(), []
+            i, out = torch.zeros(2, 3).long(), torch.zeros(size)
+            out = out.bool() if ".gt" in text else out
+            _ = warned(lambda: got.append(eval(text, globals())))
+            got[0].stride(), got[0].tolist()
 """)
 
 
@@ -269,77 +323,6 @@ def sharing_of_functions(torch: Any) -> Any:
         names = {"torch": torch, "x": base[:9].view(3, 3), "i": i}
         outs = [base[k : k + 9].view(3, 3) for k in (0, 3)]
         answers[call] = ["refer to a" in raised(eval, call, names | {"out": out}) for out in outs]
-    return answers
-
-
-# Each is given `base`, and `out` in its memory.
-EMPTY = """
-base[3:3]|base[12:]|base[14:20]|base[4:2]|base[1:5:2][3:]|base.narrow(0, 4, 0)
-base.split([2, 0, 10])[1]|base.tensor_split(13)[12]|base.view(3, 4)[1:1]|base.view(3, 4)[:, 2:2]
-base.view(3, 4)[1, 3:3]|base.view(3, 4)[1:1, 2:]|base.view(3, 4)[-2, 4:]|base[3:3].view(0, 2)
-base.as_strided((0, 2), (1, 1), 5)|base.view(3, 4)[None, 2:2]|base[5:5].detach()|base[5:5].data
-"""
-SHARED = """
-base.detach()|base.data|base.view(3, 4)|base[3:]|base[3:5]|base.view(3, 4).t()|base[2:6].view(2, 2)
-"""
-# Of matrices that lie transposed.
-ORDERED = """
-torch.exp(m, out=out)|torch.add(m, 1, out=out)|torch.add(m, n, out=out)|torch.gt(m, n, out=out)
-torch.where(m > 1, m, n, out=out)|torch.sum(m, 0, out=out)|torch.mm(m, n.t(), out=out)
-torch.cat([m, m], out=out)|torch.stack([m, m], out=out)|torch.cumsum(m, 0, out=out)
-torch.nonzero(m > 1, out=out.long())|torch.tril(m, out=out)|torch.gather(m, 0, i, out=out)
-torch.clamp(m, 0, 2, out=out)|torch.lerp(m, n, 0.5, out=out)|torch.full((2, 3), 1.0, out=out)
-"""
-
-
-def without_elements(torch: Any) -> Any:
-    """A slice of none has its place, where something larger is written."""
-    answers = {}
-    for text in expressions(EMPTY):
-        base = torch.zeros(12)
-        out = eval(text, {"base": base})
-        first = out.storage_offset()
-        torch.add(torch.ones(2), 1, out=out)
-        answers[text] = [first, base.tolist(), out, out.storage_offset()]
-    return answers
-
-
-def beyond_shared_memory(torch: Any) -> Any:
-    """All tensors in the memory that becomes too small are in the larger one."""
-    answers = {}
-    for text in expressions(SHARED):
-        for grows in ("base", "out"):
-            base = torch.arange(12.0)
-            out = eval(text, {"base": base})
-            with warnings.catch_warnings(action="ignore"):
-                torch.add(torch.ones(14), 1, out=out if grows == "out" else base)
-            first = [base.tolist(), out.tolist()]
-            base[3:5] = 7
-            out.mul_(2)
-            answers[f"{text}, {grows}"] = [*first, base.tolist(), out.tolist(), out.stride()]
-    held = torch.zeros(3)
-    array = held.numpy()
-    row = torch.arange(4.0)
-    parts = [row[k:] for k in range(3)]
-    words = row.view(torch.int32)
-    row.resize_(8)[4:] = 1
-    words[1] = 0
-    leaf = torch.nn.Parameter(torch.ones(3))
-    leaf.data.resize_(5).fill_(2)
-    return [answers, raised(held.resize_, 5), array.tolist(), parts, words.tolist(), leaf.detach()]
-
-
-def in_the_order_of_the_inputs(torch: Any) -> Any:
-    answers = {}
-    for text in expressions(ORDERED):
-        for size in (0, 7):
-            names = {"torch": torch, "out": torch.zeros(size), "i": torch.zeros(2, 3).long()}
-            names["m"] = torch.arange(6.0).view(3, 2).t()
-            names["n"] = torch.ones(3, 2).t()
-            with warnings.catch_warnings(action="ignore"):
-                names["out"] = names["out"].bool() if ".gt" in text else names["out"]
-                got = eval(text, names)
-            answers[f"{text}, {size}"] = [got.stride(), got.tolist()]
     return answers
 
 
