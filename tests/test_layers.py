@@ -1,9 +1,8 @@
 """The package is a stack of layers: a module imports only from layers above its own.
 
 Imports inside functions count, also by `import_module`; those under `if TYPE_CHECKING:` do not.
-Inside one layer the
-order is free, but cycles are not. Every slow or optional dependency is imported by the modules
-named for it, inside a function, and nowhere else.
+Inside one layer the order is free, but cycles are not. Every slow or optional dependency is
+imported by the modules named for it, inside a function, and nowhere else.
 """
 
 import ast
@@ -24,16 +23,13 @@ LAYERS = (
     "nanotorch._core.layout", "nanotorch.multiprocessing", "nanotorch._core",
     "nanotorch.ops", "nanotorch.overrides", "nanotorch.settings", "nanotorch.linalg",
     "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",
-    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn",
-    "nanotorch.func", "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data",
-    "nanotorch.utils",
-    "nanotorch.serialization", "nanotorch.distributed.optim",
-    "nanotorch.compile", "nanotorch.compiler", "nanotorch.backends",
-    "nanotorch.amp", "nanotorch.cuda",
-    "nanotorch.testing", "nanotorch.hub",
-    "nanotorch.version", "nanotorch", "nanotorch.utils.tensorboard", "nanotorch.profiler",
-    "nanotorch.train", "nanotorch.program", "nanotorch.learn", "nanotorch.distributed.run",
-    "nanotorch.__main__",
+    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
+    "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils",
+    "nanotorch.serialization", "nanotorch.distributed.optim", "nanotorch.compile",
+    "nanotorch.compiler", "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda",
+    "nanotorch.testing", "nanotorch.hub", "nanotorch.version", "nanotorch",
+    "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
+    "nanotorch.learn", "nanotorch.distributed.run", "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.
