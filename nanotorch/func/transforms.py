@@ -630,9 +630,10 @@ def apply_to_units(
         one = ops.ones(tuple(tensor.shape), dtype=tensor.dtype)
         return [result.unsqueeze(dim).narrow(dim, 0, count) for result in function(one)]
     units = ops.eye(count, dtype=tensor.dtype).view(count, *tensor.shape)
-    mapped = vmap(function, 0, dim, randomness, chunk_size=chunk_size)
-    found: list[Tensor] = mapped(units)
-    return found
+    found: list[Tensor] = vmap(function, 0, 0, randomness, chunk_size=chunk_size)(units)
+    if active.batches:  # as in PyTorch, the samples of an outer `vmap` lie one after the other
+        found = [result.contiguous() for result in found]
+    return [result.movedim(0, dim) if dim else result for result in found]
 
 
 def assemble_jacobians(level: Level, blocks: list[list[Tensor]], has_aux: bool, aux: Any) -> Any:

@@ -40,6 +40,8 @@ nested
     hessian(lambda a, b: (a * b**2).sum(), argnums=(0, 1))(y, y * 2)
     hessian(lambda d: (d["a"] ** 2 * d["b"]).sum())({"a": y, "b": y + 1})
     jacrev(torch.sin, chunk_size=3)(y)
+    several = torch.sin, lambda a: a.cumsum(0), lambda a: a.outer(a)
+    [[vmap(of(f))(x).stride() for f in several] for of in (jacrev, jacfwd)]
 values that are asked for
     asked = [lambda a: a if a > 0 else -a, lambda a: a.item(), float, lambda a: a.tolist()]
     asked += [lambda a: torch.zeros(int(a)), lambda a: 2 in a, lambda a: a.nonzero(), torch.unique]
