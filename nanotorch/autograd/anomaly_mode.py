@@ -136,15 +136,16 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
             nan.
 
     Raises:
-        TypeError: if ``mode`` is not a bool.
+        TypeError: if an argument is not a bool.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        if not isinstance(mode, bool):
-            raise TypeError(
-                "set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, "
-                f"not {type(mode).__name__}"
-            )
+        for position, (name, given) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(given, bool):
+                raise TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, "
+                    f"not {type(given).__name__}"
+                )
         self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan
         here.pending = _enter(self, mode, check_nan)
 

@@ -194,8 +194,12 @@ def batched_grad(
 
 
 def as_list(targets: Tensors) -> list[Tensor]:
-    """One or several tensors as a list."""
-    return [targets] if isinstance(targets, Tensor) else list(targets)
+    """One or several tensors as a list; raises TypeError for anything else."""
+    found = [targets] if isinstance(targets, Tensor) else list(targets)
+    for target in found:
+        if not isinstance(target, Tensor):
+            raise TypeError(f"expected a Tensor or several, but got {type(target).__name__}")
+    return found
 
 
 # The gradient of a scalar with respect to itself.

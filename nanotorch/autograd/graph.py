@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.graph import Node as Node
 from nanotorch._core.tensor import Tensor, hooks, observers
+from nanotorch.autograd.backward import as_list
 from nanotorch.names.lookup import on_demand
 
 
@@ -51,7 +52,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write that the engine did not see, to one tensor or to each of several."""
-    for t in [tensor] if isinstance(tensor, Tensor) else tensor:
+    for t in as_list(tensor):
         count_write(t._cell, "increment_version")
 
 

@@ -853,7 +853,8 @@ class Tree:
 
 def values_text(box: Box) -> str:
     """The values and gradients at the end of a line."""
-    return "".join(f", {name} {value}" for name, value in box.values).replace(", value ", " = ", 1)
+    parts = [f" = {text}" if name == VALUE else f", {name} {text}" for name, text in box.values]
+    return "".join(parts)
 
 
 def graph_text(

@@ -93,6 +93,7 @@ def switching(torch: Any) -> Any:
     torch.autograd.set_detect_anomaly(False)
     yield torch.is_anomaly_enabled()
     yield raised(torch.autograd.set_detect_anomaly, "yes")
+    yield raised(torch.autograd.set_detect_anomaly, True, 3)
 
 
 def where_warnings_are_errors(torch: Any) -> Any:

@@ -100,6 +100,16 @@ def test_a_deep_chain_of_functions_needs_no_stack() -> None:
     assert x.grad.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("call", [
+    lambda y: torch.autograd.backward([y, 3]), lambda y: torch.autograd.backward(y, inputs=[3]),
+    lambda y: torch.autograd.grad(y, {"x": y}),
+    lambda y: torch.autograd.graph.increment_version([y, 3]),
+])  # fmt: skip
+def test_what_is_no_tensor_is_refused(call: Any) -> None:
+    with pytest.raises(TypeError, match="expected a Tensor or several, but got (int|str)"):
+        call(torch.ones(1, requires_grad=True) * 2)
+
+
 def test_hooks_have_to_be_functions() -> None:
     with pytest.raises(TypeError, match="takes two functions"):
         torch.autograd.graph.saved_tensors_hooks(None, None).__enter__()

@@ -117,6 +117,7 @@ def test_several_outputs_have_rows_of_their_own() -> None:
     rows = next(b.values for b in boxes if "Split" in b.title)
     assert ("grad 0", "[5.0]") in rows
     assert ("grad 1", "[1.0, 1.0]") in rows
+    assert "Backward0 (1), value 0 [1.0], value 1 [2.0, 3.0], " in graph_text(parts, values=True)
 
 
 @pytest.mark.parametrize(
