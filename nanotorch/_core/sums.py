@@ -60,17 +60,12 @@ HEIGHT = 64  # the rows that one product adds; BLAS may add some columns in orde
 BLOCK = 256  # the rows that one product adds if it uses all lanes of the vector registers
 CACHE = 1 << 24  # bytes
 LONG = 1024  # the numbers that one inner product adds, in the lanes of several registers
-ONES: dict[tuple[int, np.dtype], Array] = {}
 
 
+@functools.lru_cache(maxsize=100)
 def ones(count: int, kind: np.dtype) -> Array:
     """A cached vector of ones; callers must not write to it."""
-    found = ONES.get((count, kind))
-    if found is None:
-        if len(ONES) > 100:
-            ONES.clear()
-        found = ONES[count, kind] = np.ones(count, kind)
-    return found
+    return np.ones(count, kind)
 
 
 def sum_whole(values: Array) -> Array:

@@ -30,7 +30,7 @@ from nanotorch._core.dtypes import device
 from nanotorch._core.graph import changes
 from nanotorch._core.layout import Layout
 from nanotorch._core.op import compile_function, make_node_class
-from nanotorch._core.random import Generator
+from nanotorch._core.random import Generator, Twister
 from nanotorch._core.tensor import Tensor
 from nanotorch.compile.recorder import NUMPY, users_line
 from nanotorch.compile.tape import memory_offsets
@@ -50,9 +50,10 @@ from nanotorch.optim.rules import SGD, AdamW, Rule
 STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
 # Parts of the library with effects beyond tensors.
 OUTWARD = tuple(
-    PACKAGE + name for name in ("utils", "serialization", "train", "distributed", "ops/generator",
-                                "optim/lr_scheduler")
-)  # fmt: skip
+    PACKAGE + name
+    for name in ("utils", "serialization", "train", "distributed", "optim/lr_scheduler")
+)
+SEEDING = Twister.manual_seed.__code__
 # The calls inside depend on when the other ranks arrive, but all ranks must trace at the same call.
 WAITING = PACKAGE + "distributed"
 PURE = {
@@ -160,7 +161,7 @@ class Watcher:
             elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
                 caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
-                if caller is not None and not is_library(caller.f_code):
+                if code is SEEDING or (caller is not None and not is_library(caller.f_code)):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
                 elif code.co_filename.startswith(WAITING):
                     self.loading = frame

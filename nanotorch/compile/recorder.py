@@ -5,7 +5,7 @@ import operator
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +72,6 @@ class Traced(NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         self.recorder.read("np.asarray")
         return np.array(self.value, dtype, copy=copy)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self.value)))
 
     def __len__(self) -> int:
         return len(self.value)
@@ -347,8 +344,6 @@ OF_NO_FIXED_SHAPE = {
 }  # fmt: skip
 # Functions that accept ``out`` as a further argument.
 DOTS = (np.dot, np.ndarray.dot)  # the method is faster
-LAYOUTS_OF: dict[Any, Any] = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
-
 
 UNKNOWN = "a tensor is used that is neither an argument nor a variable in reach"
 
@@ -426,15 +421,12 @@ class Recorder:
         if isinstance(array, Bfloat16Array):
             self.refuse("bfloat16 is computed operation by operation")
             return array
-        if self.tape.find(array) is None:
-            if id(tensor) in self.known:
-                self.tape.add_storage(memory_owner(array), OUTSIDE)
-            elif not (tensor._is_number or id(tensor) in self.made):
-                self.refuse(UNKNOWN)
-                return array
-        elif not (id(tensor) in self.made or id(tensor) in self.known or tensor._is_number):
+        known = id(tensor) in self.known
+        if not (known or id(tensor) in self.made or tensor._is_number):
             self.refuse(UNKNOWN)
             return array
+        if known and self.tape.find(array) is None:
+            self.tape.add_storage(memory_owner(array), OUTSIDE)
         return self.proxy(array)
 
     def proxy(self, array: Array) -> Any:
@@ -535,10 +527,6 @@ class Recorder:
                 raise Untraceable
             self.refuse(f"`{function.__name__}` gives a shape that depends on values")
             return function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
-        if function in LAYOUTS_OF:
-            return self.blank(
-                function(*unwrap_all(tuple(args)), **unwrap_all(kwargs)), LAYOUTS_OF[function]
-            )
         result = function(*unwrap_all(tuple(args)), **unwrap_all(kwargs))
         if function in LAYOUT:
             return result
@@ -582,8 +570,6 @@ class Recorder:
 
     def blank(self, array: Array, value: Any) -> Any:
         """Record new memory; with ``value``, also that it is filled with this value."""
-        if not self.live:
-            return array
         out = self.tape.new(array)
         if value is not None:
             self.note("effect", np.copyto, (out, self.operand(value)), {}, [out], False)

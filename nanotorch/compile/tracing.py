@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
-from itertools import repeat
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy.random  # a watched step must not be the first to load it
 from nanotorch._core import dtypes, random
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.op import OPS
-from nanotorch._core.random import Generator, Twister
+from nanotorch._core.random import Generator
 from nanotorch._core.tensor import Tensor, observers
 from nanotorch.compile.codegen import MISS
 from nanotorch.compile.guards import (
@@ -209,17 +208,9 @@ def run_traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
 def install_replacements(changes: Changes, recorder: Recorder) -> None:
     """Make the replacements of a trace."""
     shim: Any = Numpy(recorder)
-    changes.undo.append((forget_traced,))
     changes.attribute(Tensor, "_array", ArrayAttribute(recorder))
     current[0] = recorder
     for name, own in library():
-        for key in dicts_of(name, len(own)):
-            # Copy the dict in one step, here and below: another thread, or a finalizer that the
-            # garbage collector calls, may add to it.
-            held = own[key].copy()
-            if held and all(map(isinstance, held.values(), repeat(np.ndarray))):
-                # The methods of plain arrays could not be traced.
-                changes.item(own, key, {k: Traced(array) for k, array in held.items()})
         for key in caches_of(name, len(own)):
             changes.item(own, key, untraced(own[key], recorder))
         if own.get("np") is np:
@@ -240,14 +231,6 @@ def install_replacements(changes: Changes, recorder: Recorder) -> None:
         changes.attribute(random.Generator, name, recorder.draw(method))
     for known in STEPS:
         changes.attribute(known, "step", traced_step(vars(known)["step"], recorder))
-    seeded = Twister.manual_seed
-
-    def manual_seed(self: Twister, *args: Any) -> Any:
-        if recorder.mine:
-            recorder.refuse("`manual_seed` changes a generator")
-        return seeded(self, *args)
-
-    changes.attribute(Twister, "manual_seed", manual_seed)
 
 
 def library() -> list[tuple[str, dict[str, Any]]]:
@@ -263,15 +246,12 @@ def library() -> list[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def dicts_of(name: str, size: int) -> list[str]:
-    """The names of a module's variables that are dicts; ``size`` is the number of variables."""
-    own = vars(sys.modules[name])
-    return [key for key, value in own.copy().items() if type(value) is dict and key[:2] != "__"]
-
-
-@cache
 def caches_of(name: str, size: int) -> list[str]:
-    """The names of a module's functions that cache their results; ``size`` is as in `dicts_of`."""
+    """The names of a module's functions that cache their results.
+
+    Args:
+        size: the number of the module's variables.
+    """
     own = vars(sys.modules[name])
     return [key for key, value in own.copy().items() if hasattr(value, "cache_clear")]
 
@@ -280,21 +260,13 @@ def untraced(function: Callable[..., Any], recorder: Recorder) -> Callable[..., 
     """A function that caches its results, which depend on no array: they are constants."""
 
     def plain(*args: Any, **kwargs: Any) -> Any:
-        if recorder.mine:
-            return recorder.plainly(function, args, kwargs)
-        return function(*args, **kwargs)
+        if not recorder.mine:
+            return function(*args, **kwargs)
+        result = recorder.plainly(function, args, kwargs)
+        # The methods of plain arrays could not be traced.
+        return Traced(result) if type(result) is np.ndarray else result
 
     return plain
-
-
-def forget_traced() -> None:
-    """Replace traced arrays in the library's caches by plain ones."""
-    for name, own in library():
-        for key in dicts_of(name, len(own)):
-            value = own[key]
-            if Traced in map(type, value.copy().values()):
-                for k, held in value.copy().items():
-                    value[k] = unwrap_all(held)
 
 
 def traced_step(step: Callable[..., Any], recorder: Recorder) -> Callable[..., Any]:
@@ -624,10 +596,9 @@ class Capture:
             self.gradients.append(Gradient(leaf, None))
             return
         storage = self.tape.find(grad._array)
-        if storage is None or id(grad) in self.known or grad._edge is not None:
+        made = storage is not None and storage.kind in (TEMPORARY, CONSTANT)
+        if not made or id(grad) in self.known or grad._edge is not None or type(grad) is not Tensor:
             raise Refused("a gradient is replaced by a tensor from elsewhere")
-        if storage.kind not in (TEMPORARY, CONSTANT) or type(grad) is not Tensor:
-            raise Refused("a gradient shares memory with another tensor")
         self.gradients.append(Gradient(leaf, Ref(storage, grad._array)))
 
     def note_counts(self, held: State) -> None:
@@ -716,10 +687,9 @@ class Capture:
             raise Refused("it returns a view of a tensor from outside")
         if id(out) in self.returned:
             return self.returned[id(out)]
-        if any(result.ref.storage is storage for result in self.returned.values()):
-            raise Refused("it returns two tensors that share memory")
-        if any(g.ref is not None and g.ref.storage is storage for g in self.gradients):
-            raise Refused("it returns a tensor that shares memory with a gradient")
+        others = [*self.returned.values(), *self.gradients]
+        if any(other.ref is not None and other.ref.storage is storage for other in others):
+            raise Refused("it returns two tensors, or one and a gradient, that share memory")
         edge: Any = None
         numbers = [n for n, o in enumerate(self.joint.outputs if self.joint else ()) if o is out]
         if numbers:

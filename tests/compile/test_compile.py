@@ -13,9 +13,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch._core.op import OPS
-from nanotorch.compile import tracing
 from nanotorch.nn import functional as F
-from nanotorch.optim import flat_buffer
 from tests.answers import raised
 from tests.compile.beside import array, flat, usual
 
@@ -102,30 +100,6 @@ def test_the_report() -> None:
     assert figures.guards > 10
     assert "kernels" in str(compiled.report())
     assert "def replay" in compiled.source()
-
-
-def test_the_librarys_tables_may_grow_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    spans: dict[Any, Any] = dict.fromkeys(range(50_000))
-    monkeypatch.setattr(flat_buffer, "spans", spans)
-    stop = threading.Event()
-
-    def grow_and_shrink() -> None:
-        while not stop.is_set():
-            spans.update(dict.fromkeys("abcdef"))
-            for key in "abcdef":
-                del spans[key]
-
-    thread = threading.Thread(target=grow_and_shrink)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        thread.start()
-        for _ in range(20):
-            tracing.forget_traced()
-    finally:
-        sys.setswitchinterval(interval)
-        stop.set()
-        thread.join()
 
 
 def test_other_threads_compute_while_one_is_traced() -> None:

@@ -63,6 +63,7 @@ LOSSES: dict[str, Callable[[Any, Any, Any], Any]] = {
         out := m(x).pow(2).sum(), m.zero_grad(), out.backward(retain_graph=True)
     )[0],
     "a leaf": lambda m, x, o: m(x) * torch.ones(2, requires_grad=True),
+    "seeding": lambda m, x, o: (torch.manual_seed(0), m(x).sum())[1],
 }  # fmt: skip
 
 
