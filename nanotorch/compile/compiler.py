@@ -217,12 +217,13 @@ class Plan:
         if self.joint is None:
             Bundler(tape, self.gradients).join()
         specialize(tape)
-        numbers = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
-        self.grad_storages = {ref.storage.number for ref in escaping[: len(self.gradients)]}
+        # The numbers of storages whose memory lasts until the next replay.
+        self.lasting = {e.outs[0].storage.number for e in tape.entries if e.kind == "number"}
+        self.lasting |= {ref.storage.number for ref in escaping[: len(self.gradients)]}
         crossing = [] if self.joint is None else self.joint.divide()
         local = {ref.storage.number for ref in (*escaping, *crossing)}
         escaping += crossing
-        self.layout = Layout(tape.entries, self.grad_storages | numbers, escaping, local)
+        self.layout = Layout(tape.entries, self.lasting, escaping, local)
         self.first, self.second = self.layout.entries, list[Entry]()
         if self.joint is not None:
             self.first, self.second = self.joint.split(self.layout.entries)
@@ -270,16 +271,14 @@ class Plan:
             "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
             "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
         })  # fmt: skip
-        own = self.own_memory()
+        places = self.lasting_places()
         self.block, array_of = self.layout.memory()
 
         def place(ref: Ref) -> np.ndarray:
-            memory = own.get(ref.storage.number)
-            if memory is None:
+            at = places.get(ref.storage.number)
+            if at is None:
                 return array_of(ref)
-            if isinstance(memory, np.ndarray):
-                return memory
-            return array_in_block(memory[0], memory[1] + ref.offset, ref.array)
+            return array_in_block(self.lasting_block, at + ref.offset, ref.array)
 
         self.calls = Calls(self.layout, names, place, {s.storage.number for s in self.slots})
         self.number_expressions()
@@ -314,20 +313,17 @@ class Plan:
             self.counted += [taken, alone]
         self.refresh()
 
-    def own_memory(self) -> dict[int, Any]:
-        """By storage number, memory that no other temporary uses: numbers and gradients."""
-        own: dict[int, Any] = {}
-        at = 0
-        for entry in self.tape.entries:
-            for out in entry.outs:
-                number, base = out.storage.number, out.storage.base
-                if entry.kind == "number":
-                    own[number] = np.array(base)
-                elif number in self.grad_storages - own.keys() and out.storage.kind == TEMPORARY:
-                    own[number] = at
-                    at += align(base.nbytes)
-        self.grad_block = aligned_zeros(at)
-        return {n: (self.grad_block, at) if type(at) is int else at for n, at in own.items()}
+    def lasting_places(self) -> dict[int, int]:
+        """Allocate memory for numbers and gradients; returns its offsets by storage number."""
+        places: dict[int, int] = {}
+        size = 0
+        for out in [out for entry in self.tape.entries for out in entry.outs]:
+            number = out.storage.number
+            if number in self.lasting - places.keys() and out.storage.kind == TEMPORARY:
+                places[number] = size
+                size += align(out.storage.base.nbytes)
+        self.lasting_block = aligned_zeros(size)
+        return places
 
     # Guards
 
@@ -661,8 +657,8 @@ class Plan:
         refs = [out for e in self.layout.entries for out in e.outs]
         fresh = sum(r.array.nbytes for r in refs if r.storage.number in self.layout.rebound)
         fresh += sum(result.ref.array.nbytes for result in self.capture.returned.values())
-        fresh += 0 if self.owned else self.grad_block.nbytes
-        held = self.block.nbytes + self.grad_block.nbytes
+        fresh += 0 if self.owned else self.lasting_block.nbytes
+        held = self.block.nbytes + self.lasting_block.nbytes
         guards = self.source.partition("except absent")[0].count("return MISS")
         return Figures(self.kernels, self.traced, held, fresh, self.eager_bytes, guards)
 
@@ -683,8 +679,8 @@ def free_temporaries(entries: list[Entry], escaping: list[Ref]) -> None:
     refs = [*escaping, *[r for e in (*entries, *inner) for r in (*e.outs, *e.inputs())]]
     found = {id(ref): ref for ref in refs if ref.storage.kind == TEMPORARY}
     for ref in found.values():
-        ref.let_go()
-    for storage in {id(ref.storage): ref.storage for ref in found.values()}.values():
+        ref.array = layout_only(ref.array)
+    for storage in {ref.storage for ref in found.values()}:
         storage.base = layout_only(storage.base)
 
 

@@ -46,25 +46,17 @@ class Storage:
 
 
 class Ref:
-    """An array of a step: a view of a storage."""
+    """An array of a step: a view of a storage.
 
-    __slots__ = ("array", "known_offset", "storage")
+    Attributes:
+        offset: the bytes from the first element of the storage to that of the array.
+    """
+
+    __slots__ = ("array", "offset", "storage")
 
     def __init__(self, storage: Storage, array: Array) -> None:
         self.storage, self.array = storage, array
-        self.known_offset: int | None = None
-
-    @property
-    def offset(self) -> int:
-        """The distance, in bytes, from the first element of the storage to that of the array."""
-        if self.known_offset is not None:
-            return self.known_offset
-        return address(self.array) - address(self.storage.base)
-
-    def let_go(self) -> None:
-        """Keep the layout but no memory."""
-        self.known_offset = self.offset
-        self.array = layout_only(self.array)
+        self.offset = address(array) - address(storage.base)
 
     @property
     def key(self) -> tuple[Any, ...]:
