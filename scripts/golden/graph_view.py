@@ -22,9 +22,9 @@ def main() -> None:
     torch: Any = importlib.import_module("torch")
     torchviz: Any = importlib.import_module("torchviz")
     answers = {}
-    for case in CASES:
+    for name, case in CASES.items():
         var, options = case(torch)
-        answers[case.__name__] = statements(torchviz.make_dot(var, **options).source)
+        answers[name] = statements(torchviz.make_dot(var, **options).source)
     lines = [f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items()]
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     print(f"{TARGET}: {len(answers)} graphs, {TARGET.stat().st_size // 1000} kB")

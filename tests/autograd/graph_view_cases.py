@@ -3,9 +3,13 @@
 Each case takes the framework and returns the arguments of `make_dot`.
 """
 
+import ast
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
+
+from tests.autograd.golden_function import make
 
 Case = Callable[[Any], tuple[Any, dict[str, Any]]]
 
@@ -42,122 +46,89 @@ def unquoted(label: str) -> str:
     return re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], label[1:-1])
 
 
-def leaves(torch: Any, *sizes: int) -> list[Any]:
-    return [torch.ones(size, requires_grad=True) for size in sizes]
+def cases(text: str) -> dict[str, Case]:
+    """The cases of lines with a title, each with statements of which the last one draws."""
+
+    def program(statements: str) -> Case:
+        def case(torch: Any) -> Any:
+            def leaf(*shape: int) -> Any:
+                return torch.ones(shape, requires_grad=True)
+
+            def draw(var: Any, params: Any = (), **options: Any) -> Any:
+                return var, {"params": dict(params), **options}
+
+            torch.manual_seed(0)
+            names = {"torch": torch, "nn": torch.nn, "leaf": leaf, "draw": draw, "make": make}
+            *before, last = ast.parse(textwrap.dedent(statements)).body
+            exec(compile(ast.Module(before, []), "<case>", "exec"), names)
+            return eval(compile(ast.unparse(last), "<case>", "eval"), names)
+
+        return case
+
+    parts = [part.partition("\n") for part in re.split(r"\n(?=\S)", text.strip())]
+    return {title: program(statements) for title, _, statements in parts}
 
 
-def chain(torch: Any) -> Any:
-    (x,) = leaves(torch, 3)
-    return (x * 2 + 1).exp().sum(), {"params": {"x": x}}
-
-
-def shared_nodes(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
+CASES = cases("""
+chain
+    x = leaf(3)
+    draw((x * 2 + 1).exp().sum(), {"x": x})
+shared_nodes
+    a, b = leaf(3), leaf(3)
     y = a * b
-    return (y + (y * a).tanh()).sum(), {"params": {"a": a, "b": b}}
-
-
-def unnamed_leaves(torch: Any) -> Any:
-    a, b = leaves(torch, 2, 1)
-    return (a - b).mean(), {}
-
-
-def same_input_twice(torch: Any) -> Any:
-    (x,) = leaves(torch, 2)
-    return x * x, {"params": {"x": x}}
-
-
-def several_outputs_of_a_node(torch: Any) -> Any:
-    (x,) = leaves(torch, 6)
+    draw((y + (y * a).tanh()).sum(), {"a": a, "b": b})
+unnamed_leaves
+    draw((leaf(2) - leaf(1)).mean())
+same_input_twice
+    x = leaf(2)
+    draw(x * x, {"x": x})
+several_outputs_of_a_node
+    x = leaf(6)
     p, q, r = (x * 2).split(2)
-    return (q * p - r * q).sum(), {"params": {"x": x}}
-
-
-def mlp(torch: Any) -> Any:
-    torch.manual_seed(0)
-    nn = torch.nn
+    draw((q * p - r * q).sum(), {"x": x})
+mlp
     model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
     loss = nn.functional.mse_loss(model(torch.ones(8, 4)), torch.zeros(8, 1))
-    return loss, {"params": dict(model.named_parameters())}
-
-
-def several_outputs(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
+    draw(loss, model.named_parameters())
+several_outputs
+    a, b = leaf(3), leaf(3)
     y = (a * b).exp()
-    return (y.sum(), y, a), {"params": {"a": a, "y": y}}
-
-
-def view_of_a_leaf(torch: Any) -> Any:
-    (x,) = leaves(torch, 4)
-    return x[1:], {"params": {"x": x}}
-
-
-def view_of_a_result(torch: Any) -> Any:
-    (x,) = leaves(torch, 4)
+    draw((y.sum(), y, a), {"a": a, "y": y})
+view_of_a_leaf
+    x = leaf(4)
+    draw(x[1:], {"x": x})
+view_of_a_result
+    x = leaf(4)
     y = x.exp()
-    return y.view(2, 2), {"params": {"x": x, "y": y}}
-
-
-def view_without_a_graph(torch: Any) -> Any:
-    return torch.ones(4)[1:], {}
-
-
-def leaf(torch: Any) -> Any:
-    (x,) = leaves(torch, 4)
-    return x, {"params": {"x": x}}
-
-
-def no_graph(torch: Any) -> Any:
-    return torch.ones(2, 3), {}
-
-
-def written_in_place(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
+    draw(y.view(2, 2), {"x": x, "y": y})
+view_without_a_graph
+    draw(torch.ones(4)[1:])
+leaf
+    x = leaf(4)
+    draw(x, {"x": x})
+no_graph
+    draw(torch.ones(2, 3))
+written_in_place
+    a, b = leaf(3), leaf(3)
     y = a * 2
     y.mul_(b)
     y[0] = b.sum()
-    return y, {"params": {"a": a, "b": b}}
-
-
-def saved_values(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
-    return (a.tanh() * b).exp().sum(), {"params": {"a": a, "b": b}, "show_saved": True}
-
-
-def saved_attributes(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
-    y = a.sigmoid() * torch.ones(3) * b
-    return y, {"params": {"a": a}, "show_attrs": True, "show_saved": True}
-
-
-def short_attributes(torch: Any) -> Any:
-    a, b = leaves(torch, 3, 3)
-    return a * b, {"show_attrs": True, "max_attr_chars": 6}
-
-
-def users_function(torch: Any) -> Any:
-    class Product(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            ctx.save_for_backward(y + 1, y + 2)
-            return x * y
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            return grad, grad
-
-    a, b = leaves(torch, 3, 3)
-    return Product.apply(a, b.exp()), {"params": {"a": a, "b": b}}
-
-
-def quotes_in_names(torch: Any) -> Any:
-    (x,) = leaves(torch, 3)
-    return x.exp(), {"params": {'"x" [a] -> <b> {c|d} & ü': x}}
-
-
-CASES: list[Case] = [
-    chain, shared_nodes, unnamed_leaves, same_input_twice, several_outputs_of_a_node, mlp,
-    several_outputs, view_of_a_leaf, view_of_a_result, view_without_a_graph, leaf, no_graph,
-    written_in_place, saved_values, saved_attributes, short_attributes, users_function,
-    quotes_in_names,
-]  # fmt: skip
+    draw(y, {"a": a, "b": b})
+saved_values
+    a, b = leaf(3), leaf(3)
+    draw((a.tanh() * b).exp().sum(), {"a": a, "b": b}, show_saved=True)
+saved_attributes
+    a, b = leaf(3), leaf(3)
+    draw(a.sigmoid() * torch.ones(3) * b, {"a": a}, show_attrs=True, show_saved=True)
+short_attributes
+    draw(leaf(3) * leaf(3), show_attrs=True, max_attr_chars=6)
+users_function
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x + 1, y + 2)
+        return x * y
+    a, b = leaf(3), leaf(3)
+    draw(make(torch, forward).apply(a, b.exp()), {"a": a, "b": b})
+quotes_in_names
+    x = leaf(3)
+    draw(x.exp(), {'"x" [a] -> <b> {c|d} & ü': x})
+""")

@@ -12,7 +12,7 @@ import nanotorch as torch
 from nanotorch.autograd import make_dot
 from nanotorch.autograd.graph_text import PART, PART_ROW, WHOLE, tree
 from nanotorch.autograd.graph_view import Edge, GraphView, Rows
-from tests.autograd.graph_view_cases import CASES, Case, mlp
+from tests.autograd.graph_view_cases import CASES, Case
 from tests.autograd.pictures import Picture
 
 
@@ -51,7 +51,7 @@ def random_graph(seed: int) -> Any:
 
 
 VIEWS = {
-    **{case.__name__: case for case in CASES},
+    **CASES,
     "attention": lambda torch: (attention(4), {"show_saved": True, "show_attrs": True}),
     "recurrent": lambda torch: (recurrent(12), {"show_saved": True}),
     **{
@@ -80,7 +80,7 @@ def test_the_picture_shows_the_graph(case: Case) -> None:
 
 
 def test_a_box_says_what_it_is() -> None:
-    var, options = mlp(torch)
+    var, options = CASES["mlp"](torch)
     view = make_dot(var, **options, show_attrs=True)
     texts = {texts[0]: texts[1:] for _, texts in Picture(view.svg).boxes}
     assert texts["2.weight"] == ["(1, 16)"]
