@@ -774,7 +774,7 @@ class Compiler:
         forward = self.watched[library_state()]
         try:
             arguments = Arguments(args, kwargs, forward)
-            guards = Guards.of(self.function, arguments, self.codes, self.library, forward)
+            guards = Guards(self.function, arguments, self.codes, self.library, forward)
         except Refused as reason:
             return self.fall_back(str(reason), args, kwargs)
         in_reach = holders(tensor._array for tensor in guards.tensors.values())

@@ -449,7 +449,7 @@ FLAGS = ("_history", "_view", "_leaf_hooks", "_post_accumulate_hooks")
 
 
 class Guards:
-    """Everything in reach of a step.
+    """Everything in reach of a step: of a function and its arguments.
 
     Args:
         codes: the users' code that the step runs.
@@ -468,8 +468,9 @@ class Guards:
     """
 
     def __init__(
-        self, codes: Iterable[CodeType], library: Iterable[CodeType], has_graph: bool
-    ) -> None:
+        self, function: Any, arguments: "Arguments", codes: Iterable[CodeType],
+        library: Iterable[CodeType], has_graph: bool,
+    ) -> None:  # fmt: skip
         self.codes = set(codes)
         users = [code for code in self.codes if not is_standard(code)]
         self.names, self.users_names, self.library_names = (
@@ -487,33 +488,24 @@ class Guards:
         self.gradients: list[int] = []
         self.optimizers: list[Optimizer] = []
         self.modules: list[Module] = []
-        self.kept: list[Any] = []  # the objects in reach: while they live, no other gets their `id`
-        self.seen: set[int] = set()
+        # The objects in reach, by `id`: while they live, no other gets it.
+        self.kept: dict[int, Any] = {}
         self.queue: deque[tuple[Any, str]] = deque()
         # By `id` of a module's globals: the globals, and the builtins that they must not hide.
         self.hidden: dict[int, tuple[dict[str, Any], set[str]]] = {}
-
-    @classmethod
-    def of(
-        cls, function: Any, arguments: "Arguments", codes: Iterable[CodeType],
-        library: Iterable[CodeType], has_graph: bool,
-    ) -> "Guards":  # fmt: skip
-        """The guards of everything that a function and its arguments reach."""
-        guards = cls(codes, library, has_graph)
         kinds = [(path, kind) for path, kind, _ in arguments.lengths]
         named = [(path, kind) for path, kind in kinds if kind not in (tuple, list, dict)]
         for path, value in (("the step", function), *arguments.fixed, *named):
-            guards.hold(value, path)
-            while guards.queue:
-                guards.visit(*guards.queue.popleft())
-                if len(guards.seen) > LIMIT:
+            self.hold(value, path)
+            while self.queue:
+                self.visit(*self.queue.popleft())
+                if len(self.kept) > LIMIT:
                     raise Refused(f"`{path}` leads to more than {LIMIT} objects")
-        hidden = guards.hidden.values()
+        hidden = self.hidden.values()
         for space, names in hidden:
-            guards.check("absent", space, None, frozenset(names))
+            self.check("absent", space, None, frozenset(names))
         for name in sorted(set().union(*(names for _, names in hidden))):
-            guards.check("item", BUILTINS, name, BUILTINS[name])
-        return guards
+            self.check("item", BUILTINS, name, BUILTINS[name])
 
     def check(self, kind: str, container: Any, key: Any, value: Any, counted: bool = False) -> None:
         """Add a comparison."""
@@ -522,14 +514,15 @@ class Guards:
     def hold(self, value: Any, path: str) -> None:
         """Queue a value for `visit`, unless it has no parts or was queued before."""
         plain = isinstance(value, (*VALUES, np.generic)) and not isinstance(value, enum.Enum)
-        if not plain and id(value) not in self.seen:
-            self.seen.add(id(value))
-            self.kept.append(value)
+        if not plain and id(value) not in self.kept:
+            self.kept[id(value)] = value
             self.queue.append((value, path))
 
-    def entry(self, kind: str, container: Any, key: Any, value: Any, path: str) -> None:
+    def entry(
+        self, kind: str, container: Any, key: Any, value: Any, path: str, counted: bool = False
+    ) -> None:
         """Check a value at its place, and queue it."""
-        self.check(kind, container, key, value)
+        self.check(kind, container, key, value, counted)
         self.hold(value, path)
 
     def size(self, container: Any, counted: bool = False) -> None:
@@ -723,14 +716,13 @@ class Guards:
     def let_go(self) -> None:
         """Drop the gradients, which belong to another step."""
         for key in self.gradients:
-            if key not in self.seen:
+            if key not in self.kept:
                 self.tensors.pop(key, None)
 
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
         """Visit an optimizer: groups, state, hooks. A replay reads options that are numbers."""
         counted = type(optimizer).__setattr__ is Optimizer.__setattr__
-        self.check("attr", optimizer, "__class__", type(optimizer), counted)
-        self.hold(type(optimizer), path)
+        self.entry("attr", optimizer, "__class__", type(optimizer), path, counted)
         self.optimizers.append(optimizer)
         own = vars(optimizer)
         self.size(own, counted)
@@ -747,14 +739,12 @@ class Guards:
         self.visit_state(optimizer, path, counted)
         free = type(optimizer) in KNOWN_OPTIMIZERS and not self.ordinary
         for group in optimizer.param_groups if free else ():
-            self.seen.add(id(group))
-            self.kept.append(group)
+            self.kept[id(group)] = group
             self.check("group", group, None, list(group.values()))
             for key, part in group.items():
                 parts = part if type(part) is tuple else (part,)
                 if key not in OPTIONS or not all(type(n) in (int, float) for n in parts):
-                    self.check("item", group, key, part, counted=True)
-                    self.hold(part, f"{path}.param_groups[{key!r}]")
+                    self.entry("item", group, key, part, f"{path}.param_groups[{key!r}]", True)
         if type(optimizer) not in KNOWN_OPTIMIZERS:
             for name in [name for name in own if name != "_flats"]:
                 self.entry("item", own, name, own[name], f"{path}.{name}")
@@ -764,7 +754,6 @@ class Guards:
         optimizer itself changes their flags."""
         own = vars(optimizer)
         self.check("item", own, "state", optimizer.state, counted)
-        self.kept.append(optimizer.state)
         self.check("len", optimizer.state, None, len(optimizer.state))
         for key, entry in optimizer.state.items():
             self.hold(key, path)
@@ -772,12 +761,10 @@ class Guards:
                 self.hold(entry, f"{path}.state")
                 continue
             self.check("item", optimizer.state, key, entry)
-            self.kept.append(entry)
             for name, value in entry.items():
                 self.check("item", entry, name, value)
                 if type(value) is Tensor and value._edge is None and not value.requires_grad:
                     self.tensors[id(value)] = value
-                    self.kept.append(value)
                     self.check("item", vars(value), "_array", value._array)
                 else:
                     self.hold(value, f"{path}.state[{name!r}]")
@@ -791,8 +778,7 @@ class Guards:
             raise Refused("there are hooks of all modules")
         for name in ("every_before", "every_after"):
             self.check("empty", vars(module_call), name, None, True)
-        self.check("attr", module, "__class__", type(module), counted)
-        self.hold(type(module), path)
+        self.entry("attr", module, "__class__", type(module), path, counted)
         self.size(own, counted)
         for name, value in own.items():
             if self.dynamic or name in self.names | self.library_names | OF_MODULES:
@@ -808,8 +794,7 @@ class Guards:
         if isinstance(value, (dict, set)) and not value and name.startswith("_"):
             self.check("empty", own, name, None, counted)
         else:
-            self.check("item", own, name, value, counted)
-            self.hold(value, path)
+            self.entry("item", own, name, value, path, counted)
 
     VISITS: ClassVar[tuple[tuple[Any, Callable[..., None]], ...]] = (
         (Tensor, visit_tensor), (Optimizer, visit_optimizer), (Module, visit_module),

@@ -454,7 +454,7 @@ class Capture:
         self.arguments = Arguments(args, kwargs, self.has_graph)
         self.function = function = compiler.function
         self.codes, self.library = compiler.codes, compiler.library
-        self.guards = Guards.of(function, self.arguments, self.codes, self.library, self.has_graph)
+        self.guards = Guards(function, self.arguments, self.codes, self.library, self.has_graph)
         self.joint: Joint | None = None
         self.later = Watcher(ahead=True)  # watches the gradients, computed before they are needed
         self.slots: list[Slot] = []
@@ -480,7 +480,7 @@ class Capture:
         self.recorder = Recorder(self.known)
         self.add_slots()
         watcher, expects_graph = Watcher(), self.has_graph
-        generators = [g for g in self.guards.kept if isinstance(g, Generator)]
+        generators = [g for g in self.guards.kept.values() if isinstance(g, Generator)]
         known = list(self.known.values())
         held = State(known, [default_generator, *generators], self.guards.modules)
         failure, out = "", None

@@ -371,7 +371,7 @@ def forward() -> tuple[Any, Any]:
 def looked(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often a step is traced, and what it reaches looked at."""
     module = importlib.import_module("nanotorch.compile.compiler")
-    found = {"trace": 0, "of": 0}
+    found = {"trace": 0, "__init__": 0}
 
     def count(owner: Any, name: str) -> None:
         inner = getattr(owner, name)
@@ -383,7 +383,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         monkeypatch.setattr(owner, name, counted)
 
     count(module.Compiler, "trace")
-    count(module.Guards, "of")
+    count(module.Guards, "__init__")
     return found
 
 
@@ -411,8 +411,8 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(looked: dict[st
         with torch.no_grad():
             assert f().item() == expected
         if n == 5:
-            looks = looked["of"]
-    assert looked["of"] == looks
+            looks = looked["__init__"]
+    assert looked["__init__"] == looks
     assert looked["trace"] <= 3  # perhaps once more, for what is used for the first time
     assert len(f.report().plans) == 1
     assert LEAF in f.report().problem
@@ -421,7 +421,7 @@ def test_what_is_recorded_runs_as_it_is_and_the_rest_is_replayed(looked: dict[st
 
 def test_two_shapes_by_turns_need_no_new_look(looked: dict[str, int]) -> None:
     looks: list[int] = []
-    compare(small, 40, batch, lambda n, step: looks.append(looked["of"]))
+    compare(small, 40, batch, lambda n, step: looks.append(looked["__init__"]))
     assert looks[-1] == looks[-20] > 0
 
 
@@ -435,16 +435,16 @@ def test_arguments_that_always_lie_in_a_tensor_in_reach(looked: dict[str, int]) 
     for n in range(20):
         at = n % 9 * 4
         assert flat(f(data[at : at + 4])) == flat(step(data[at : at + 4]))
-    assert looked == {"trace": 0, "of": 2}
+    assert looked == {"trace": 0, "__init__": 2}
     for n in range(6):
         x = array(4, 4, seed=n)
         assert flat(f(x)) == flat(step(x))
     assert f.report().plans
-    looks = looked["of"]
+    looks = looked["__init__"]
     for _ in range(6):
         assert flat(f(data[:4])) == flat(step(data[:4]))
         assert flat(f(x)) == flat(step(x))
-    assert looked["of"] == looks
+    assert looked["__init__"] == looks
 
 
 def test_equal_numbers_that_are_set_anew(looked: dict[str, int]) -> None:
@@ -459,8 +459,8 @@ def test_equal_numbers_that_are_set_anew(looked: dict[str, int]) -> None:
         model.scale, model.shift = float("0.5"), float("-0.0") if n < 8 else 0.0  # type: ignore[assignment]
         assert flat(f(X)) == flat(step(X))
         if n == 4:
-            looks = looked["of"]
-        assert n != 7 or looked["of"] == looks
+            looks = looked["__init__"]
+        assert n != 7 or looked["__init__"] == looks
     assert len(f.report().plans) == 2
 
 
