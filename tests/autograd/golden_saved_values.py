@@ -99,6 +99,12 @@ the gradient is computed with what is unpacked
         with hooks(lambda t: t.detach().numpy().copy(), unpack):
             y = x * x
         y.sum().backward(), x.grad
+a view of what was made before
+    for function in (torch.exp, torch.tanh, torch.relu):
+        y = function(ones(2, 3))
+        with hooks(same, same):
+            z = y.view(-1) * 2
+        torch.autograd.grad(z.sum(), y)[0]
 refusals
     run(lambda t: t.add_(1), same), run(lambda t: 1 / 0, same)
     run(same, lambda t: 1 / 0), run(same, same)

@@ -115,15 +115,6 @@ def test_hooks_have_to_be_functions() -> None:
         torch.autograd.graph.saved_tensors_hooks(None, None).__enter__()
 
 
-def test_hooks_of_saved_tensors_for_a_view_of_what_was_made_before() -> None:
-    x = torch.ones(2, 3, requires_grad=True)
-    for function in (torch.exp, torch.tanh, torch.relu):
-        y = function(x)
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-            z = y.view(-1) * 2
-        assert torch.autograd.grad(z.sum(), y)[0].eq(2).all()
-
-
 def test_gradients_are_checked_in_reverse_mode_only() -> None:
     x = torch.ones(2, dtype=torch.float64, requires_grad=True)
     with pytest.raises(NotImplementedError, match="no forward-mode"):

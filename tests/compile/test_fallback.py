@@ -18,7 +18,7 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.nn import functional as F
 from tests.compile.beside import alike, array, caught, compare, flat, of_leaf, usual
-from tests.compile.test_changes import batch, small
+from tests.compile.test_changes import batch, small, stay
 
 # What some of the losses below hold, and change.
 HELD: dict[str, Callable[[], Any]] = {
@@ -123,9 +123,6 @@ def hook_later(n: int, step: Any) -> None:
 
 def sgd(params: Any) -> Any:
     return optim.SGD(params, lr=0.5)
-
-
-def stay(n: int, step: Any) -> None: ...
 
 
 @pytest.mark.parametrize(
