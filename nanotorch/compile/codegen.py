@@ -245,7 +245,8 @@ class Bundler:
             part = whole[at : at + before.array.size].reshape(before.array.shape)
             after = Ref(storage, part)
             substitute(self.tape.entries, before, after, written=True)
-            gradient.ref.storage, gradient.ref.array, gradient.ref.offset = storage, part, after.offset
+            gradient.ref.storage, gradient.ref.array = storage, part
+            gradient.ref.offset = after.offset
         return Ref(storage, whole)
 
 

@@ -106,7 +106,7 @@ def test_a_deep_chain_of_functions_needs_no_stack() -> None:
     lambda y: torch.autograd.graph.increment_version([y, 3]),
 ])  # fmt: skip
 def test_what_is_no_tensor_is_refused(call: Any) -> None:
-    with pytest.raises(TypeError, match="expected a Tensor or several, but got (int|str)"):
+    with pytest.raises(TypeError, match=r"expected a Tensor or several, but got (int|str)"):
         call(torch.ones(1, requires_grad=True) * 2)
 
 
