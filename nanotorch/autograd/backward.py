@@ -1,7 +1,7 @@
 """The functions that start a backward sweep: `backward`, `Tensor.backward`, `grad`."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,7 +193,7 @@ def batched_grad(
         return tuple([None if g is None else batch_tensor(g, batch) for g in found])
 
 
-def as_list(targets: Tensors) -> list[Tensor]:
+def as_list(targets: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """One or several tensors as a list; raises TypeError for anything else."""
     found = [targets] if isinstance(targets, Tensor) else list(targets)
     for target in found:

@@ -417,11 +417,6 @@ class Calls:
         a = ref.array
         return np.ndarray(a.shape, a.dtype, copy.ravel("K").view(np.uint8), ref.offset, a.strides)
 
-    def storage(self, storage: Storage) -> str:
-        """The name, in the source, of memory that remains after the step."""
-        found = self.slot_names.get(storage.number)
-        return self.names.of(storage.base, "a") if found is None else found
-
     def operand(self, ref: Ref) -> str:
         """The name of an array in the source."""
         if ref.storage.number in self.slot_names:
@@ -640,15 +635,11 @@ class Rollback:
                 generator = entry.fn.__self__  # type: ignore[attr-defined]
                 self.drawn[id(generator)] = generator
 
-    def line(self, name_of: Any, operand: Any) -> str:
-        """The line of source that makes the copies.
-
-        Args:
-            name_of: returns a name for an object.
-            operand: returns the source of a storage's array.
-        """
-        copies = "".join(f"{operand(storage)}.copy('K'), " for storage in self.saved.values())
-        marks = [f"{name_of(drawn._mark, 'f')}(), " for drawn in self.drawn.values()]
+    def line(self, calls: Calls) -> str:
+        """The line of source that makes the copies."""
+        whole = [Ref(storage, storage.base) for storage in self.saved.values()]
+        copies = "".join(f"{calls.operand(ref)}.copy('K'), " for ref in whole)
+        marks = [f"{calls.names.of(drawn._mark, 'f')}(), " for drawn in self.drawn.values()]
         return f"before = ({copies}), ({''.join(marks)})"
 
     def restore(self, before: Any, found: Mapping[str, Any]) -> None:

@@ -291,7 +291,7 @@ class Plan:
         held = [name for _, *grads in self.grad_names for name in grads]
         names.objects["held"] = tuple([names.objects[name] for name in held])
         refresh, guards = self.refresh_lines(), self.guards()
-        copies = self.rollback.line(names.of, self.calls.storage)
+        copies = self.rollback.line(self.calls)
         if not (self.rollback.saved or self.rollback.drawn or self.joint):
             copies = ""
         head = HEAD.format(guards=indent(guards, 16), copies=copies, names=", ".join(names.objects))

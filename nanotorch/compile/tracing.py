@@ -596,8 +596,8 @@ class Capture:
             self.gradients.append(Gradient(leaf, None))
             return
         storage = self.tape.find(grad._array)
-        made = storage is not None and storage.kind in (TEMPORARY, CONSTANT)
-        if not made or id(grad) in self.known or grad._edge is not None or type(grad) is not Tensor:
+        plain = type(grad) is Tensor and grad._edge is None and id(grad) not in self.known
+        if storage is None or storage.kind not in (TEMPORARY, CONSTANT) or not plain:
             raise Refused("a gradient is replaced by a tensor from elsewhere")
         self.gradients.append(Gradient(leaf, Ref(storage, grad._array)))
 
@@ -687,7 +687,7 @@ class Capture:
             raise Refused("it returns a view of a tensor from outside")
         if id(out) in self.returned:
             return self.returned[id(out)]
-        others = [*self.returned.values(), *self.gradients]
+        others: list[Result | Gradient] = [*self.returned.values(), *self.gradients]
         if any(other.ref is not None and other.ref.storage is storage for other in others):
             raise Refused("it returns two tensors, or one and a gradient, that share memory")
         edge: Any = None
