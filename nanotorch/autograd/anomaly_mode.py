@@ -172,12 +172,10 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self.prev, self.check_nan = anomaly.enabled, check_nan
-        self.prev_check_nan = anomaly.check_nan
+        self.check_nan = check_nan
         warn(ENABLED)
 
     def __enter__(self) -> None:
-        self.prev, self.prev_check_nan = anomaly.enabled, anomaly.check_nan
         _enter(self, True, self.check_nan)
 
     def __exit__(self, *exc: object) -> None:

@@ -752,17 +752,8 @@ MOST_LINES = 1000
 DEEPEST = 14  # levels before a branch continues at the left margin
 
 
-def tree(graph: Graph, max_lines: int) -> str:
-    """The tree of a graph as text, from its outputs to its leaves.
-
-    Args:
-        max_lines: the largest number of lines; one more line counts the rest.
-    """
-    return "\n".join(Tree(graph).lines(max_lines))
-
-
 class Tree:
-    """Writes the nodes of a graph, each with its inputs once."""
+    """Writes the nodes of a graph, from its outputs to its leaves, each with its inputs once."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.boxes = graph, graph.boxes
@@ -878,7 +869,7 @@ def graph_text(
     """
     walk = Walk(named_tensors(params))
     graph = collect(walk, var)
-    return tree(walk.with_values() if values else graph, max_lines)
+    return "\n".join(Tree(walk.with_values() if values else graph).lines(max_lines))
 
 
 def print_graph(var: Tensor | Iterable[Tensor], params: Any = None, values: bool = False) -> None:

@@ -290,12 +290,6 @@ def count_virtual_ends(rows: Rows, segment: Segment) -> int:
     return (segment.above >= rows.real) + (segment.below >= rows.real)
 
 
-def least_distance(rows: Rows, a: int, b: int) -> float:
-    """The least distance between the centres of two neighbours in a row."""
-    space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
-    return (rows.widths[a] + rows.widths[b]) / 2 + space
-
-
 def straight_segments(rows: Rows) -> list[Segment]:
     """The segments to draw straight down: at most one above and below an item, without crossings.
 
@@ -349,7 +343,9 @@ class Blocks:
         for row in rows.rows:
             for a, b in pairwise(row):
                 pair = (self.block[a], self.block[b])
-                gap = least_distance(rows, a, b) + self.offset[a] - self.offset[b]
+                space = BETWEEN_LINES if a >= rows.real <= b else BETWEEN_BOXES
+                gap = (rows.widths[a] + rows.widths[b]) / 2 + space
+                gap += self.offset[a] - self.offset[b]
                 gaps[pair] = max(gap, gaps.get(pair, gap))
         self.rights: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]
         self.lefts: list[list[tuple[int, float]]] = [[] for _ in range(self.count)]

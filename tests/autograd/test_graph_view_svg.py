@@ -10,7 +10,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.autograd import make_dot
-from nanotorch.autograd.graph_text import PART, PART_ROW, WHOLE, tree
+from nanotorch.autograd.graph_text import PART, PART_ROW, WHOLE, Tree
 from nanotorch.autograd.graph_view import Edge, GraphView, Rows
 from tests.autograd.graph_view_cases import CASES, Case
 from tests.autograd.pictures import Picture
@@ -181,6 +181,6 @@ def test_a_graph_of_any_depth() -> None:
         "in all: 5,001 MulBackward0, 5,000 AddBackward0, 1 output, 1 leaf, 1 AccumulateGrad",
     ]
     assert ["… 1 more input"] in [texts for _, texts in picture.boxes]
-    text = tree(endless.graph, 10**6)
+    text = "\n".join(Tree(endless.graph).lines(10**6))
     assert text.count("MulBackward0 (3)\n") >= 5_000
     assert max(map(len, text.splitlines())) < 80
