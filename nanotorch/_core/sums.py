@@ -94,8 +94,12 @@ def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array
     count = 1
     for d in dims:
         count *= shape[d]
-    if count <= FEW or kind.kind != "f" or not values.size:
+    in_rows = in_order and min(dims, default=0) == len(shape) - len(dims)
+    if kind.kind != "f" or not values.size or (count <= FEW and not in_rows):
         return add_all(values, tuple(dims), None, None, keepdim)
+    if in_rows:
+        total = sum_columns(values.reshape(-1, count))
+        return total.reshape(shape[: -len(dims)] + (1,) * (len(dims) if keepdim else 0))
     if in_order:
         total = sum_groups(values, dims, count)
     else:
