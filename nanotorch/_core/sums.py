@@ -252,7 +252,9 @@ def sum_of_squares(values: Array) -> Array:
 
 def maximum_along(values: Array, dim: int) -> Array:
     """The maximum along ``dim``, which is kept."""
-    if values.ndim == 2 and dim == 1 and values.shape[1] < 64:
+    shape = values.shape
+    if dim == len(shape) - 1 and 0 < shape[-1] < 64:
         # Along short rows, NumPy compares single numbers; across rows, it compares many at once.
-        return np.maximum.reduce(values.T.copy(), 0, initial=-np.inf)[:, None]
+        across = values.reshape(-1, shape[-1]).T.copy()
+        return np.maximum.reduce(across, 0).reshape(*shape[:-1], 1)
     return np.maximum.reduce(values, dim, keepdims=True, initial=-np.inf)
