@@ -446,6 +446,8 @@ class Plan(NamedTuple):
         weight: the shape in which weight and bias broadcast with ``shape``.
         others: the dimensions along which they broadcast.
         affine: the shape of weight and bias; None without both.
+        inner: the dimensions of a group along which weight and bias broadcast.
+        size: the number of elements of a group.
     """
 
     shape: tuple[int, ...]
@@ -453,16 +455,8 @@ class Plan(NamedTuple):
     weight: tuple[int, ...]
     others: tuple[int, ...]
     affine: tuple[int, ...] | None
-
-    @property
-    def inner(self) -> tuple[int, ...]:
-        """The dimensions of a group along which weight and bias broadcast."""
-        return tuple(d for d in self.axes if d in self.others)
-
-    @property
-    def size(self) -> int:
-        """The number of elements of a group."""
-        return math.prod(self.shape[d] for d in self.axes)
+    inner: tuple[int, ...]
+    size: int
 
 
 class Moments:
@@ -626,20 +620,23 @@ def normalization_backward(
 # Batch and group normalization, each recorded as one node.
 
 
+@functools.lru_cache(1024)
 def channel_plan(shape: tuple[int, ...], affine: bool) -> Plan:
     """The plan of a batch normalization of (N, C, ...): (N, C, L), each channel a group."""
     n, c = shape[:2]
     inner = math.prod(shape[2:])
-    return Plan((n, c, inner), (0, 2), (1, c, 1), (0, 2), (c,) if affine else None)
+    own = (c,) if affine else None
+    return Plan((n, c, inner), (0, 2), (1, c, 1), (0, 2), own, (0, 2), n * inner)
 
 
+@functools.lru_cache(1024)
 def group_plan(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     """The plan of a group normalization of (N, C, ...): (N, count, C / count, L)."""
     n, c = shape[:2]
     each = c // count
     inner = math.prod(shape[2:])
-    weight = (1, count, each, 1)
-    return Plan((n, count, each, inner), (2, 3), weight, (0, 3), (c,) if affine else None)
+    shape, weight, own = (n, count, each, inner), (1, count, each, 1), (c,) if affine else None
+    return Plan(shape, (2, 3), weight, (0, 3), own, (3,), each * inner)
 
 
 def normalization(name: str, kernel_name: str, **declared: Any) -> Any:
@@ -684,11 +681,13 @@ normalize_groups = normalization(
 # Layer normalization, recorded as one node.
 
 
+@functools.lru_cache(1024)
 def layer_plan(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool) -> Plan:
     """The plan of a normalization over the last dimensions: (rows, columns), each row a group."""
     columns = math.prod(normalized)
     rows = math.prod(shape[: len(shape) - len(normalized)])
-    return Plan((rows, columns), (1,), (1, columns), (0,), normalized if affine else None)
+    own = normalized if affine else None
+    return Plan((rows, columns), (1,), (1, columns), (0,), own, (), columns)
 
 
 def normalize_batched(call: Call) -> Any:
