@@ -36,29 +36,35 @@ Shape = int | tuple[int, ...]
 
 
 # One chunk of pairs and its temporaries fit the second-level cache.
-_CHUNK = 8192
+_CHUNK = 16384
 
 
-def _float32(*values: float) -> tuple[float, ...]:
-    """The values rounded to single precision, as Python floats."""
-    return tuple(float(np.float32(value)) for value in values)
+def _float32(*values: float) -> tuple[Any, ...]:
+    """The values rounded to single precision, as arrays: ufuncs take these faster than numbers."""
+    return tuple(np.array(np.float32(value)) for value in values)
+
+
+def _wide(*values: float) -> tuple[Any, ...]:
+    """The values rounded to single precision, in double precision."""
+    return tuple(value.astype(np.float64) for value in _float32(*values))
 
 
 # log(1 + x) = x - x²/2 + x³ P(x) for sqrt(1/2) - 1 <= x < sqrt(2) - 1, highest power first.
-_LOG = _float32(
+_LOG = _wide(
     7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
     -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
 )  # fmt: skip
-_SQRT_HALF = np.float32(math.sqrt(0.5))
 # log 2 as a short number, exact in products with an exponent, and its remainder.
-_LN2_HIGH, _LN2_LOW = _float32(0.693359375, -2.12194440e-4)
+(_LN2_HIGH,), (_LN2_LOW,) = _wide(0.693359375), _float32(-2.12194440e-4)
 # sin x = x + x³ S(x²) and cos x = 1 - x²/2 + x⁴ C(x²) for |x| <= pi/4.
-_SIN = _float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS = _float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-_FOUR_OVER_PI = np.float32(4.0 / math.pi)
+_SIN = _wide(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _wide(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 # -pi/4 in three parts: subtracting them one by one loses nothing of a small angle.
-_QUARTER_TURN = _float32(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-_TWO_PI = np.float32(2.0 * math.pi)
+_QUARTER_TURN = _wide(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
+_ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, _TWO_PI = _float32(
+    1.0, -2.0, -0.5, math.sqrt(0.5), 4.0 / math.pi, 2.0 * math.pi
+)
+_MANTISSA, _SIGN_OF_4 = np.array(23, np.int32), np.array(29, np.uint32)
 
 
 def libm(function: Callable[[float], float], x: F64) -> F64:
@@ -99,47 +105,57 @@ def fma64(a: F64, b: float, c: float) -> F64:
     return np.where(np.isfinite(corrected), corrected, result)
 
 
-def _horner(x: F64, coefficients: Sequence[float]) -> F32:
+def _horner(x: F64, coefficients: Sequence[Any]) -> F32:
     """A polynomial, highest power first, each step rounded once to float32 (as `x` is)."""
-    value = (x * coefficients[0] + coefficients[1]).astype(np.float32)
+    value = x * coefficients[0]
+    value += coefficients[1]
     for coefficient in coefficients[2:]:
-        value = fma32(value, x, coefficient)
-    return value
+        value = value.astype(np.float32).astype(np.float64)
+        value *= x
+        value += coefficient
+    return value.astype(np.float32)
 
 
 def _log32(x: F32) -> F32:
     """The natural logarithm of positive normal numbers."""
+    # Bits of x = 2^exponent (1 + rest), where 1 + rest is in [sqrt(1/2), sqrt(2)).
     bits = x.view(np.int32)
-    exponent = (bits >> 23) - 126
-    mantissa = ((bits & 0x7FFFFF) | 0x3F000000).view(np.float32)  # In [1/2, 1).
-    small = mantissa < _SQRT_HALF
-    exponent -= small
-    x = (mantissa - np.float32(1.0)) + np.where(small, mantissa, np.float32(0.0))
-    wide, power = x.astype(np.float64), exponent.astype(np.float32)
-    square = x * x
-    tail = _horner(wide, _LOG) * x
-    tail = fma32(tail, square, power * np.float32(_LN2_LOW))
+    exponent = (bits - _SQRT_HALF.view(np.int32)) >> _MANTISSA
+    rest = (bits - (exponent << _MANTISSA)).view(np.float32)
+    rest -= _ONE
+    power, square = exponent.astype(np.float32), rest * rest
+    tail = _horner(rest.astype(np.float64), _LOG)
+    tail *= rest
+    tail = fma32(tail, square, power * _LN2_LOW)
     tail = fma32(square, -0.5, tail)
-    return fma32(power, _LN2_HIGH, x + tail)
+    rest += tail
+    return fma32(power, _LN2_HIGH, rest)
 
 
 def _cos_sin32(angle: F32) -> tuple[F32, F32]:
     """Cosine and sine of angles in [0, 2 pi]."""
     # The nearest even number of eighth turns leaves a rest of at most pi/4 either way.
-    octant = ((angle * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
+    octant = (angle * _FOUR_OVER_PI).astype(np.int32)
+    octant += 1
+    octant &= ~1
     turns, rest = octant.astype(np.float64), angle
     for part in _QUARTER_TURN:
         rest = (turns * part + rest).astype(np.float32)
     square = rest * rest
     wide = square.astype(np.float64)
-    cos = _horner(wide, _COS) * square
-    cos = fma32(cos, wide, square * np.float32(-0.5)) + np.float32(1.0)
-    sin = _horner(wide, _SIN) * square
+    cos, sin = _horner(wide, _COS), _horner(wide, _SIN)
+    cos *= square
+    cos = fma32(cos, wide, square * _MINUS_HALF)
+    cos += _ONE
+    sin *= square
     sin = fma32(sin, rest, rest)
-    swap = (octant & 2) != 0
-    cos, sin = np.where(swap, sin, cos), np.where(swap, cos, sin)
-    np.negative(sin, out=sin, where=(octant & 4) != 0)
-    np.negative(cos, out=cos, where=((octant + 2) & 4) != 0)
+    # Exchange the two in every other quarter, then set their signs, all in their bits: random
+    # conditions are slow.
+    quarter = octant.view(np.uint32)
+    first, second = cos.view(np.uint32), sin.view(np.uint32)
+    differ = (first ^ second) & -(quarter >> 1 & 1)
+    first ^= differ ^ ((quarter + 2 & 4) << _SIGN_OF_4)
+    second ^= differ ^ ((quarter & 4) << _SIGN_OF_4)
     return cos, sin
 
 
@@ -154,7 +170,9 @@ def normals32(uniforms: F32) -> F32:
     step = _CHUNK // 8
     for start in range(0, len(uniforms), step):
         chunk = uniforms[start : start + step]
-        radius = np.sqrt(np.float32(-2.0) * _log32(np.float32(1.0) - chunk[:, :8]))
+        radius = _log32(_ONE - chunk[:, :8])
+        radius *= _MINUS_TWO
+        np.sqrt(radius, out=radius)
         cos, sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
         np.multiply(radius, cos, out=normals[start : start + step, :8])
         np.multiply(radius, sin, out=normals[start : start + step, 8:])
@@ -636,7 +654,8 @@ class Generator(Twister):
             values = fma64(self._normals_in_blocks(size, kind), std, mean)
         else:
             normals = self._normals_in_blocks(size, kind)
-            values = fma32(normals, float(np.float32(std)), float(np.float32(mean)))
+            start = np.float32(mean)
+            values = fma32(normals, float(np.float32(std)), start) if std != 1 else normals + start
         return _cast(values, kind).reshape(shape)
 
     def _normals_in_pairs(self, size: int) -> F64:
