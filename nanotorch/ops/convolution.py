@@ -99,14 +99,15 @@ def valid_range(size: int, stride: int, first: int, out: int) -> tuple[slice, sl
 #
 # The rows of the input, at each place in a row of a window, are gathered below each other, so that
 # the rows of a window are consecutive in memory and neighbouring windows share them: a matrix of
-# them is a view. If the output has fewer channels than the input, the rows of the input are used as
-# they are, and the products for each place are scattered: added to the result there. A row holds
+# them is a view. If the output has less than half as many channels, the rows of the input are used
+# as they are, and the products for each place are scattered: added to the result there. A row holds
 # several samples. The batch is computed in parts that fit the cache.
 
 
 PART = 700_000  # bytes
 LEAST = 128  # columns of a matrix
 THIN = 4  # with fewer lines in a row, whole windows are faster
+MANY = 1 << 14  # elements, beyond which NumPy copies lines faster as one item each
 FEW = 64  # elements of a window in a group, up to which each sample has its own product
 
 
@@ -124,7 +125,11 @@ def place(input: Array, first: int, taps: Any, target: Array) -> None:
     source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
     target = target[(*(slice(None),) * (k + 2), to)]
     for here, there in taps:
-        target[here] = source[there]
+        goal, values = target[here], source[there]
+        if values.size > MANY and values.strides[-1] == values.itemsize:
+            line = np.dtype(f"V{values.shape[-1] * values.itemsize}")
+            goal, values = goal.view(line), values.view(line)
+        goal[...] = values
 
 
 def split_batch(samples: int, each: int, width: int) -> Iterator[slice]:
@@ -165,7 +170,7 @@ def write_products(
     Args:
         input: shape ``(N, G, C, rows, *across)``.
         weight: shape ``(G, O, C, high, *kernel)``.
-        shift: the bias, or 0.
+        shift: the bias, or None.
         out: shape ``(N, G, O, height, *width)``. Row h depends on ``high`` rows of the input, from
             ``first + h * step`` on.
         taps: `Windows.taps`.
@@ -176,7 +181,8 @@ def write_products(
     rows, kind, k = (height - 1) * step + high, input.dtype, len(kernel)
     matrix = np.ascontiguousarray(weight.swapaxes(2, 3))
     matrix = matrix.reshape(groups, 1, outputs, high * lines)
-    block = np.empty(0)
+    line = np.dtype(f"V{width[-1] * kind.itemsize}")
+    block, out = np.empty(0), out.view(line)
     bytes_each = kind.itemsize * groups * wide * (rows * lines + height * outputs)
     for part in split_batch(samples, bytes_each, wide):
         target = out[part]
@@ -185,12 +191,14 @@ def write_products(
             block = np.zeros((groups, rows, channels, *kernel, count, *width), kind)
             operand = stacked_rows(block, lines, count * wide, height, high, step)
             products = np.empty((groups, height, outputs, count * wide), kind)
-            values = products.reshape(groups, height, outputs, count, *width)
+            values = products.reshape(groups, height, outputs, count, *width).view(line)
             values = values.transpose(3, 0, 2, 1, *range(4, 4 + k))
             goal = block.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
         place(input[part], first, taps, goal)
         np.matmul(matrix, operand, products)
-        np.add(values, shift, target)
+        if shift is not None:
+            products += shift.reshape(groups, 1, outputs, 1)
+        target[...] = values
 
 
 def add_products(input: Array, weight: Array, out: Array, first: int, step: int, taps: Any) -> None:
@@ -241,15 +249,15 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     at = windows_by_rows(at, channels * at.places, outputs)
     input = input.reshape(samples, groups, channels, *at.size)
     weight = weight.reshape(groups, outputs, channels, *at.kernel)
-    shift = 0 if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
+    shift = None if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
     if at.single:
         out = pointwise(weight, input[at.taps[0][1]])
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     out = np.empty((samples, groups, outputs, *at.out), input.dtype)
-    if channels <= outputs or set(at.stride[1:]) != {1}:
+    if channels <= 2 * outputs or set(at.stride[1:]) != {1}:
         write_products(input, weight, shift, out, at.start[0], at.stride[0], at.taps)
     else:
-        out[...] = shift
+        out[...] = 0 if shift is None else shift
         add_products(input, weight, out, at.start[0], at.stride[0], at.turned)
     return out.reshape(shape)
 
@@ -267,12 +275,12 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     shape = (samples, channels * groups, *at.size)
     # Zeros around `g` times an infinite or nan weight would be nan.
     finite = bool(np.isfinite(weight).all())
-    gather = finite and outputs <= channels and set(at.stride) == {1}
+    gather = finite and outputs <= 2 * channels and set(at.stride) == {1}
     lines, results = (outputs, channels) if gather else (channels, outputs)
     at = windows_by_rows(at, lines * at.places, results) if finite else at.in_one_row
     g = g.reshape(samples, groups, outputs, *at.out)
     weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
-    shift = 0 if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
+    shift = None if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
     if at.single:
         if at.out == at.size:
@@ -282,7 +290,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
             out[at.taps[0][1]] = pointwise(weight, g)
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
     if not gather:
-        out[...] = shift
+        out[...] = 0 if shift is None else shift
     step, start = at.stride[0], at.start[0]
     for phase in range(step):  # rows of the result from the same rows of the kernel
         some = weight[:, :, :, phase::step][:, :, :, ::-1]
