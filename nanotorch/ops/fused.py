@@ -348,8 +348,11 @@ def cross_entropy_formula(
     g: Any, target: Any, logs: Any, places: Any, reduction: str, ignore_index: int
 ) -> Any:
     """The gradient of `class_cross_entropy`: each sample's probabilities, minus 1 at its class."""
-    spread = write_class_gradient(g, places, logs.shape, reduction)
-    return np.subtract(spread, np.exp(logs) * sum_over(spread, (1,), True), out=spread)
+    share = g / len(logs) if reduction == "mean" else g
+    out = np.exp(logs)
+    out *= share.reshape(-1, 1)
+    out.put(places, out.take(places) - share)
+    return out
 
 
 log_softmax_kernel = OPS["log_softmax_along"].kernel
