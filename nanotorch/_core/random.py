@@ -354,13 +354,9 @@ def _restored(kind: type[Twister], state: U8) -> Twister:
     return Twister.set_state(kind(), state)
 
 
-# The swaps of a shuffle, many at a time.
+# The swaps of a shuffle, all at once.
 
 
-# Swaps done at once where none touches a place of another; longer runs clash more often.
-_RUN = 48
-# So few elements before the end that too many runs would clash.
-_TAIL = 16384
 # So few elements that they are swapped faster one by one.
 _FEW = 384
 
@@ -377,22 +373,11 @@ def shuffle(partners: I64) -> I64:
         for place, partner in enumerate(partners.tolist()):
             few[place], few[partner] = few[partner], few[place]
         return np.array(few)
-    order = np.arange(len(partners) + 1)
-    start = max(len(partners) - _TAIL, 0) // _RUN * _RUN
-    if start:
-        _swap_in_runs(order, partners[:start].reshape(-1, _RUN))
-    order[start:] = order[start:][_traced(partners[start:] - start)]
-    return order
-
-
-def _traced(partners: I64) -> I64:
-    """The shuffle without swapping: where the element comes from that each swap puts into place.
-
-    At swap i, what stands at place i was put there by the last swap k < i whose partner was i, and
-    it had stood at place k before: so it is `here[i] = here[k]`, or i itself if there was no such
-    swap. What swap i puts into place stood at its partner: it is `here[k]` of the last swap k < i
-    with the same partner, or the partner itself.
-    """
+    # Where does the element come from that each swap puts into place? At swap i, what stands at place
+    # i was put there by the last swap k < i whose partner was i, and it had stood at place k before:
+    # so it is `here[i] = here[k]`, or i itself if there was no such swap. What swap i puts into place
+    # stood at its partner: it is `here[k]` of the last swap k < i with the same partner, or the
+    # partner itself.
     places = np.arange(len(partners) + 1)
     moved = np.flatnonzero(partners != places[:-1])
     here = places.copy()
@@ -408,21 +393,6 @@ def _traced(partners: I64) -> I64:
     again = np.flatnonzero(met[1:] == met[:-1])
     order[swaps[again + 1]] = here[swaps[again]]
     return order
-
-
-def _swap_in_runs(order: I64, runs: I64) -> None:
-    """Swap at once where a run's partners all differ and lie behind it, else one by one."""
-    ends = np.arange(_RUN, runs.size + 1, _RUN)
-    ascending = np.sort(runs, axis=1)
-    clashes = (ascending[:, 1:] == ascending[:, :-1]).any(axis=1) | (ascending[:, 0] < ends)
-    for run, end, clash in zip(runs, ends.tolist(), clashes.tolist(), strict=True):
-        if clash:
-            for place, partner in enumerate(run.tolist(), end - _RUN):
-                order[place], order[partner] = order[partner], order[place]
-        else:
-            moved = order[run]
-            order[run] = order[end - _RUN : end]
-            order[end - _RUN : end] = moved
 
 
 # What the distributions ask of their arguments, in PyTorch's words.
