@@ -101,26 +101,17 @@ def sum_over(values: Array, dims: Sequence[int], keepdim: bool = False) -> Array
         total = sum_columns(values.reshape(-1, count))
         return total.reshape(shape[: -len(dims)] + (1,) * (len(dims) if keepdim else 0))
     if in_order:
-        total = sum_groups(values, dims, count)
+        total = sum_groups(values, dims)
     else:
         order = sorted(range(len(shape)), key=values.strides.__getitem__, reverse=True)
         places = [order.index(d) for d in range(len(shape))]
         held = np.ascontiguousarray(values.transpose(order))
-        total = sum_groups(held, [places[d] for d in dims], count).transpose(places)
+        total = sum_groups(held, [places[d] for d in dims]).transpose(places)
     return total if keepdim else total.reshape([n for d, n in enumerate(shape) if d not in dims])
 
 
-def sum_groups(values: Array, dims: Sequence[int], count: int) -> Array:
-    """The sum along ``dims``, which are kept, of values that are contiguous.
-
-    Args:
-        count: the number of elements in each sum.
-    """
-    row, last = 1, values.ndim - 1
-    while last in dims:
-        row, last = row * values.shape[last], last - 1
-    if count <= FEW * row:  # NumPy adds a row in pairs
-        return add_all(values, tuple(dims), None, None, True)
+def sum_groups(values: Array, dims: Sequence[int]) -> Array:
+    """The sum along ``dims``, which are kept, of values that are contiguous."""
     sizes: list[int] = []  # neighbouring dimensions that are alike count as one
     added: list[bool] = []  # whether they are summed
     for d, n in enumerate(values.shape):
