@@ -373,11 +373,11 @@ def shuffle(partners: I64) -> I64:
         for place, partner in enumerate(partners.tolist()):
             few[place], few[partner] = few[partner], few[place]
         return np.array(few)
-    # Where does the element come from that each swap puts into place? At swap i, what stands at place
-    # i was put there by the last swap k < i whose partner was i, and it had stood at place k before:
-    # so it is `here[i] = here[k]`, or i itself if there was no such swap. What swap i puts into place
-    # stood at its partner: it is `here[k]` of the last swap k < i with the same partner, or the
-    # partner itself.
+    # Where does the element come from that each swap puts into place? At swap i, what stands at
+    # place i was put there by the last swap k < i whose partner was i, and it had stood at place k
+    # before: so it is `here[i] = here[k]`, or i itself if there was no such swap. What swap i puts
+    # into place stood at its partner: it is `here[k]` of the last swap k < i with the same partner,
+    # or the partner itself.
     places = np.arange(len(partners) + 1)
     moved = np.flatnonzero(partners != places[:-1])
     here = places.copy()

@@ -348,8 +348,7 @@ SIXTH = float(np.float32(1 / 6))  # PyTorch's slope of `hardsigmoid` in every pr
 def hardsigmoid(input: Array) -> Array:
     """``input + 3`` clamped to [0, 6], divided by 6."""
     check_kind("hardsigmoid_cpu", input)
-    held = np.clip(input + 3, 0, 6)
-    return held / 6
+    return np.clip(input + 3, 0, 6) / 6
 
 
 @hidden_op(

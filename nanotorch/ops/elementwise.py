@@ -9,7 +9,6 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
-from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
@@ -347,24 +346,22 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
 
 
 def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
-    """``input + sign * alpha * other``, of one dtype; half precision is rounded only once."""
+    """``input + sign * alpha * other``, of one dtype; half precision is rounded only once.
+
+    Refuses an ``alpha`` of a higher category than this dtype: a float for integers, say.
+    """
     kind = other.dtype
-    check_factor("alpha", alpha, kind)
+    if isinstance(alpha, bool):
+        require(kind.kind == "b", "Boolean alpha only supported for Boolean results.")
+    elif isinstance(alpha, float) and kind.kind != "f":
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
     factor = number_as(sign * alpha, kind)
     if kind == HALF:
         total = np.add(input, other * SINGLE.type(factor), dtype=SINGLE)
         return total.astype(HALF)
     return input + other * factor
-
-
-def check_factor(name: str, factor: Number, kind: np.dtype) -> None:
-    """Refuse a factor of a higher category than ``kind``: a float for integers, say."""
-    if isinstance(factor, bool):
-        require(kind.kind == "b", "Boolean {} only supported for Boolean results.", name)
-    elif isinstance(factor, float) and kind.kind != "f":
-        raise RuntimeError(
-            f"For integral input tensors, argument {name} must not be a floating point number."
-        )
 
 
 @hidden_op(

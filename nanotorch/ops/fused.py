@@ -28,6 +28,7 @@ from nanotorch.ops.arguments import check_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
 from nanotorch.ops.joining import expand_to
+from nanotorch.ops.matrix import as_type_of
 from nanotorch.ops.reduction import mean_along, sum_along, vector_norm
 from nanotorch.ops.shape import reshape
 
@@ -198,13 +199,6 @@ def class_offsets(
     return target + row_starts(*shape)
 
 
-def write_class_gradient(g: Any, places: Array, shape: tuple[int, ...], reduction: str) -> Array:
-    """Zeros of ``shape`` with minus each sample's share of the gradient at its place."""
-    out = np.zeros(shape, g.dtype)
-    out.put(places, -g / shape[0] if reduction == "mean" else -g)
-    return out
-
-
 def nll_batched(call: Call) -> Any:
     """The rule of `nll`: the samples join the first dimension."""
     if call.is_batched("weight"):
@@ -296,15 +290,15 @@ def nll_spread(
     ignore_index: int,
 ) -> Array:
     """The gradient of `nll`: minus each sample's share, at its class. `nll` is its adjoint."""
-    places = class_offsets(shape, target, weight, ignore_index)
+    out, places = np.zeros(shape, input.dtype), class_offsets(shape, target, weight, ignore_index)
     if places is not None:
-        return write_class_gradient(input, places, shape, reduction)
+        out.put(places, -input / shape[0] if reduction == "mean" else -input)
+        return out
     weights = class_weights(target, weight, ignore_index, input.dtype)
     if reduction == "mean":
         shares = weights / sum_whole(weights)
         # If all samples are ignored, the mean is 0 / 0, but its gradient is 0.
         weights = np.where(target == ignore_index, weights, shares)
-    out = np.zeros(shape, input.dtype)
     ignored = target == ignore_index
     shares = np.where(ignored, input.dtype.type(0), -(input * weights))
     np.put_along_axis(out, np.where(ignored, 0, target)[:, None], shares[:, None], 1)
@@ -496,9 +490,7 @@ def moments(input: Array, plan: Plan, kept: Moments) -> Array:
 
 def reciprocal_root(variance: Array, eps: float) -> Array:
     """`1 / √(variance + eps)`."""
-    root = variance + variance.dtype.type(eps)
-    np.sqrt(root, out=root)
-    return np.divide(1, root, out=root)
+    return np.asarray(1 / np.sqrt(variance + variance.dtype.type(eps)))
 
 
 # The gradients
@@ -515,11 +507,6 @@ SLOPES: dict[str, Any] = {
     **dict.fromkeys(("input", "weight", "bias"), normalization_formula),
     "joint": True,
 }
-
-
-def as_type_of(values: Array, x: Any) -> Any:
-    """An array, as a tensor if ``x`` is one."""
-    return wrap(values) if isinstance(x, Tensor) else values
 
 
 def second_normalization_formula(
@@ -541,8 +528,8 @@ def second_normalization_formula(
         return mean_along(v, plan.axes, True)
 
     if kept.fixed:
-        scale = as_type_of(kept.scale, x)
-        hat = (x - as_type_of(kept.mean, x)) * scale
+        scale = as_type_of(x, kept.scale)
+        hat = (x - as_type_of(x, kept.mean)) * scale
     else:
         centred = x - m(x)
         scale = rsqrt(m(centred * centred) + eps)
@@ -632,7 +619,6 @@ def channel_plan(shape: tuple[int, ...], affine: bool) -> Plan:
     return Plan((n, c, inner), (0, 2), (1, c, 1), (0, 2), own, (0, 2), n * inner)
 
 
-@functools.lru_cache(1024)
 def group_plan(shape: tuple[int, ...], count: int, affine: bool) -> Plan:
     """The plan of a group normalization of (N, C, ...): (N, count, C / count, L)."""
     n, c = shape[:2]

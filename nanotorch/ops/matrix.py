@@ -767,9 +767,10 @@ def as_type_of(g: Any, array: Array) -> Any:
 
 
 def bag_weight_formula(
-    g: Any, factors: Any, rows: int, indices: Array, bags: Array, scale_grad_by_freq: bool
+    g: Any, weight_shape: Any, factors: Any, indices: Any, bags: Any, scale_grad_by_freq: bool
 ) -> Any:
     """The gradient of the table of `bag_sums`."""
+    rows = weight_shape[0]
     shares = embedding_taken(g, as_type_of(g, bags), -1, False)
     if factors is not None:
         shares = shares * unsqueeze(factors, 1)
@@ -784,10 +785,7 @@ def bag_factor_formula(g: Any, weight: Any, indices: Array, bags: Array) -> Any:
 
 
 @hidden_op(
-    weight=lambda g, weight_shape, factors, indices, bags, scale_grad_by_freq: bag_weight_formula(
-        g, factors, weight_shape[0], indices, bags, scale_grad_by_freq
-    ),
-    factors=bag_factor_formula, node="EmbeddingBagBackward0", wide=True,
+    weight=bag_weight_formula, factors=bag_factor_formula, node="EmbeddingBagBackward0", wide=True,
 )  # fmt: skip
 def bag_sums(
     weight: Array, factors: Array | None, indices: Any, bags: Any, count: int,

@@ -637,16 +637,10 @@ def t(input: Array) -> Array:
     return input.T
 
 
-def inverse_permutation(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The inverse of the permutation ``dims``."""
-    order = [0] * len(dims)
-    for position, d in enumerate(dims):
-        order[d] = position
-    return tuple(order)
-
-
 @hidden_op(
-    input=lambda g, dims: permute_to(g, inverse_permutation(dims)),
+    input=lambda g, dims: permute_to(
+        g, tuple(sorted(range(len(dims)), key=lambda d: dims[d] % len(dims)))
+    ),
     view=True, node="PermuteBackward0",
     batch=lambda call: permute_to(
         call.whole("input"), (0, *[shift_dim(d, call.ndim("input")) for d in call.args["dims"]])
