@@ -207,6 +207,10 @@ class Layout:
         """-1, the number of the CPU."""
         return -1
 
+    def is_pinned(self, device: Any = None) -> bool:
+        """Always False; ``device`` is accepted for compatibility."""
+        return False
+
 
 def never(self: Layout) -> bool:
     """Always False."""
@@ -215,8 +219,7 @@ def never(self: Layout) -> bool:
 
 for _name in KINDS:
     setattr(Layout, _name, property(never, doc=never.__doc__))
-for _name in ("is_complex", "is_pinned"):
-    setattr(Layout, _name, never)
+setattr(Layout, "is_complex", never)
 
 
 # Copies and pickles of tensors keep strides; tensors that share memory share it afterwards, too.

@@ -558,8 +558,6 @@ class Methods:
     def is_nested(self) -> _bool: ...
     def is_nonzero(self) -> _bool:
         """Whether the only element of ``input`` is not zero."""
-    def is_pinned(self) -> _bool:
-        """Always False."""
     @property
     def is_quantized(self) -> _bool: ...
     def is_same_size(self, other: Tensor) -> _bool:

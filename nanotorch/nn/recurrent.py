@@ -316,11 +316,11 @@ class RNN(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
         bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-        bidirectional: bool = False, proj_size: int | None = None, device: Any = None,
+        bidirectional: bool = False, proj_size: Any = ..., device: Any = None,
         dtype: Any = None,
     ) -> None:  # fmt: skip
         told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
-        require_value(proj_size is None, ONLY_LSTM)
+        require_value(proj_size is ..., ONLY_LSTM)
         require_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
@@ -357,9 +357,9 @@ class GRU(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        proj_size: int | None = None, device: Any = None, dtype: Any = None,
+        proj_size: Any = ..., device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        require_value(proj_size is None, ONLY_LSTM)
+        require_value(proj_size is ..., ONLY_LSTM)
         super().__init__(
             "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             0, device, dtype,

@@ -23,6 +23,7 @@ __all__ = [
 
 
 Rate = Any  # a float or a tensor
+Factor = Callable[[int], float]  # of the epoch
 
 ORDER = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 OVERRIDDEN = (
@@ -240,7 +241,9 @@ class _Functions(Formula):
 
     _parts = "lr_lambdas"
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1
+    ) -> None:
         self.optimizer = optimizer
         self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda)
         for function in self.lr_lambdas:

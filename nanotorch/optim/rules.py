@@ -383,13 +383,16 @@ class Adam(Rule):
         return zeros(p, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
-        lr, (beta1, beta2) = group["lr"], group["betas"]
-        if isinstance(lr, Tensor) or isinstance(beta1, Tensor) or isinstance(beta2, Tensor):
-            lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
+        lr, beta1, beta2 = number(group["lr"]), *map(number, group["betas"])
+        if isinstance(beta1, np.generic):  # a tensor, which PyTorch rounds in other places
+            power1, power2 = (b * b * b if t == 3 else b**t for b in (beta1, beta2))
+            first, rate = beta1.astype(dtype), 1 / (1 - power1) * -lr
+        else:
+            first, power2, rate = beta1, beta2**t, -lr / (1 - beta1**t)
         return (
-            scalar(1 - beta1, dtype), scalar(beta2, dtype), scalar(1 - beta2, dtype),
-            scalar(group["eps"], dtype), np.array((1 - beta2**t) ** 0.5, dtype),
-            np.array(-lr / (1 - beta1**t), dtype), group["amsgrad"],
+            scalar(1 - first, dtype), scalar(beta2, dtype), scalar(1 - beta2, dtype),
+            scalar(group["eps"], dtype), np.array((1 - power2) ** 0.5, dtype),
+            np.array(rate, dtype), group["amsgrad"],
         )  # fmt: skip
 
     def _update(self, p: Array, g: Array, state: State, numbers: Numbers) -> None:

@@ -349,6 +349,7 @@ x.layout|torch.strided|x.layout is torch.strided|isinstance(torch.strided, torch
 torch.layout()|copy.deepcopy(torch.strided) is torch.strided|x.is_cpu|x.is_cuda|x.is_sparse
 x.is_meta|x.is_mps|x.is_quantized|x.is_mkldnn|x.is_xpu|x.is_nested|x.is_sparse_csr|x.is_xla
 x.is_ipu|x.is_vulkan|x.is_maia|x.is_mtia|x.is_shared()|x.is_pinned()|x.is_signed()|i.is_signed()
+x.is_pinned("cpu")|x.is_pinned(device=None)
 x.bool().is_signed()|x.is_same_size(x)|x.is_same_size(i)|x.dim_order()
 x.t().dim_order()|x.is_contiguous(memory_format=torch.contiguous_format)|x.real is x|g.real is g
 torch.real(x) is x|x.imag|torch.imag(x)|x.conj() is x|torch.conj(x) is x|x.resolve_conj() is x

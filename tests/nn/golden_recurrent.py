@@ -175,6 +175,7 @@ errors
         layer(ones(2, 5, 3).double()), layer(ones(2, 5, 3).long())
     layer = nn.LSTM(3, 4, 2)
     nn.RNN(3, 4, nonlinearity="x"), nn.RNN(3, 4, proj_size=0), nn.GRU(3, 4, nonlinearity="tanh")
+    nn.RNN(3, 4, proj_size=None), nn.GRU(3, 4, proj_size=None)
     layer(ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4, 4)))
     layer(ones(2, 5, 3), (ones(2, 5, 4), ones(2, 4)))
     layer(ones(2, 3), (ones(2, 4), ones(2, 5, 4)))

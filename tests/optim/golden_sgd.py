@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import pickle
 import sys
 from typing import Any
@@ -51,6 +52,9 @@ def forms(torch: Any) -> Any:
     ):  # fmt: skip
         yield trajectory(torch, make, 12, torch.float64)
     yield trajectory(torch, lambda ps: Adam(ps, 0.1, betas))
+    for kind, other in itertools.product((torch.float32, torch.float64), repeat=2):
+        close = torch.tensor(0.9, dtype=kind), torch.tensor(0.999, dtype=kind)
+        yield trajectory(torch, lambda ps: Adam(ps, 0.1, close), 3, other)  # noqa: B023
 
 
 def layouts(torch: Any) -> Any:
