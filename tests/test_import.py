@@ -5,7 +5,7 @@ import pytest
 from tests.several import PYTHON, ended
 
 # Everything the package may use somewhere, none of which an import of it may load.
-LAZY = ("google.protobuf", "matplotlib", "mpi4py", "safetensors", "tensorboard", "tensorboardX")
+LAZY = ("google.protobuf", "matplotlib", "mpi4py", "tensorboard", "tensorboardX")
 LAZY += ("torch", "tqdm", "yaml")
 
 # What takes its time and is not needed by everybody: the first use loads it.

@@ -38,7 +38,7 @@ LAZY = {
     "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard"},
     "mpi4py": {"nanotorch.distributed.group"},
     "PIL": set[str](),
-    "safetensors": {"nanotorch.serialization"},
+    "safetensors": set[str](),
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.files"},
     "torch": set[str](),

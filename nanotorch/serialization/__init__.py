@@ -584,12 +584,11 @@ DTYPES = {
     "I32": dtypes.int32, "I64": dtypes.int64, "F16": dtypes.float16, "F32": dtypes.float32,
     "F64": dtypes.float64, "BF16": dtypes.bfloat16,
 }  # fmt: skip
+DTYPE_NAMES = {kind: name for name, kind in DTYPES.items()}
 
 
 def pack_file(obj: Any) -> Parts:
     """The bytes of a file that holds an object, in parts."""
-    from safetensors.numpy import save
-
     encoder = Encoder()
     try:
         structure = encoder.encode(obj)
@@ -611,30 +610,28 @@ def pack_file(obj: Any) -> Parts:
         },
         separators=(",", ":"),
     )
-    metadata = {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}
-    # `as_stored`: safetensors ignores strides and writes the memory in order.
-    data = save({n: as_stored(a) for n, a in arrays.items()}, metadata)
-    # safetensors leaves the order of metadata to chance, and NumPy lacks a dtype.
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
-    header[RESERVED] = dict(sorted(header[RESERVED].items()))
-    for name, tensor in encoder.tensors.items():
-        if tensor._array.dtype == BFLOAT16:
-            header[name]["dtype"] = "BF16"
+    header: dict[str, Any]
+    header = {RESERVED: {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}}
+    parts, end = [], 0
+    for name, array in sorted(arrays.items(), key=lambda entry: (-entry[1].itemsize, entry[0])):
+        parts.append(stored_bytes(array))  # the larger numbers first: all are aligned
+        start, end = end, end + array.nbytes
+        kind = DTYPE_NAMES[dtypes.dtype_of(array)]
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [start, end]}
     head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     head += b" " * (-len(head) % 8)
-    # In two parts, to save a copy of the tensors.
-    return len(head).to_bytes(8, "little") + head, memoryview(data)[start:]
+    return len(head).to_bytes(8, "little") + head, *parts
 
 
-def as_stored(array: np.ndarray) -> np.ndarray:
-    """The values in order in memory, in a dtype that safetensors accepts from NumPy."""
-    return np.asarray(to_bits(array) if array.dtype == BFLOAT16 else array, order="C")
+def stored_bytes(array: np.ndarray) -> memoryview:
+    """The values in order as bytes; without a copy if they are in order in memory."""
+    array = np.asarray(to_bits(array) if array.dtype == BFLOAT16 else array, order="C")
+    return array.reshape(-1).view(np.uint8).data
 
 
 def checksum(array: np.ndarray) -> int:
     """The CRC-32 of an array's values, which shows whether they were changed."""
-    return zlib.crc32(as_stored(array).reshape(-1).view(np.uint8).data)
+    return zlib.crc32(stored_bytes(array))
 
 
 def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> Any:
