@@ -368,19 +368,10 @@ class ModuleCall:
         __call__ = _call_impl
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        recording = mode.enabled
-        if recording.__class__ is not tuple:
-            return self._call_between_hooks(args, kwargs)
-        mode.enabled = True  # hooks are the user's own code
-        try:
-            return self._call_between_hooks(args, kwargs)
-        finally:
-            if mode.enabled is True:
-                mode.enabled = recording
-
-    def _call_between_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
-        result = None
+        result, recording = None, mode.enabled
+        if recording.__class__ is tuple:
+            mode.enabled = True  # hooks are the user's own code
         try:
             full = self._is_full_backward_hook
             backward = (*self._backward_hooks.values(),) if full else ()
@@ -407,6 +398,9 @@ class ModuleCall:
                     except Exception as error:
                         warn(SILENCED.format(error=error))
             raise
+        finally:
+            if recording.__class__ is tuple and mode.enabled is True:
+                mode.enabled = recording
 
     def _call_pre_hook(
         self, number: int, hook: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -471,12 +471,8 @@ class RNNCellBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        told = f"{self.input_size}, {self.hidden_size}{changed_options(self, bias=True)}"
-        return (
-            told + changed_options(self, nonlinearity="tanh")
-            if "nonlinearity" in vars(self)
-            else told
-        )
+        more = {"nonlinearity": "tanh"} if hasattr(self, "nonlinearity") else {}
+        return f"{self.input_size}, {self.hidden_size}{changed_options(self, bias=True, **more)}"
 
     def _ready(self, input: Tensor, states: dict[str, Any]) -> tuple[Tensor, list[Tensor]]:
         """The input and the states as batches, after checks; zeros for a state that is None.

@@ -29,7 +29,7 @@ class _ConvNd(Module):
     bias: Tensor | None
     dims = 2
     function: Callable[..., Tensor]
-    transposed_layer = False
+    transposed = False
 
     def __init_subclass__(cls, function: Any = None, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -47,7 +47,6 @@ class _ConvNd(Module):
         self.kernel_size, self.stride = sizes(kernel_size, dims), sizes(stride, dims)
         self.padding: Any = padding if isinstance(padding, str) else sizes(padding, dims)
         self.dilation = sizes(dilation, dims)
-        self.transposed = self.transposed_layer
         self.output_padding = sizes(output_padding, dims)
         self.groups, self.padding_mode = groups, padding_mode
         self._check()
@@ -180,7 +179,7 @@ class Conv3d(_Conv, function=F.conv3d):
 class _ConvTransposeNd(OwnNames, _ConvNd):
     """The base of transposed convolutions; see `ConvTranspose2d`."""
 
-    transposed_layer = True
+    transposed = True
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Number, stride: Number = 1,
