@@ -1,7 +1,15 @@
 """Layers: what they are made of, print, compute and refuse."""
 
+import math
+from typing import Any
+
 from tests.answers import given, sessions
-from tests.nn.golden_activation import ramp
+
+
+def ramp(torch: Any, *shape: int) -> Any:
+    count = math.prod(shape)
+    return (torch.arange(count).reshape(shape) - count / 2) / 3
+
 
 session = sessions(lambda torch: given(torch, ramp))
 layers = session("""
@@ -30,6 +38,38 @@ activations
             out = module(x)
             _ = out.pow(2).sum().backward()
             name_of(out.grad_fn), numbers(out), numbers(x.grad)
+gates
+    nn.GLU(), nn.GLU(0), nn.Hardsigmoid(), nn.Hardswish(), nn.Mish(), nn.PReLU(), nn.PReLU(4, 0.3)
+activations in place
+    for layer in (
+        nn.Hardsigmoid(True), nn.Hardswish(True), nn.Mish(True), nn.ELU(inplace=True),
+        nn.SELU(True), nn.LeakyReLU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True),
+        nn.ReLU6(True), nn.ReLU(True),
+    ):
+        leaf = ramp(8).requires_grad_()
+        x = leaf * 2
+        out = layer(x)
+        _ = out.sin().sum().backward()
+        node = out.grad_fn
+        inner = type(node.next_functions[0][0]).__name__
+        [out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)], layer(leaf)
+gumbel
+    for hard in (False, True):
+        for dim in (-1, 0):
+            x = ramp(3, 4).requires_grad_()
+            out = F.gumbel_softmax(x, 0.7, hard, dim=dim)
+            _ = (out * ramp(3, 4)).sum().backward()
+            numbers(out), numbers(x.grad), name_of(out.grad_fn)
+    warned(lambda: F.gumbel_softmax(ramp(2), eps=1e-3)), torch.rand(1)
+refusals of activations
+    x = torch.ones(2, requires_grad=True)
+    whole = torch.ones(2, dtype=torch.int64)
+    def backward(function, *args):
+        return raised(function(x * -1, *args).sum().backward)
+    nn.Hardtanh(2, 1), warned(lambda: nn.Hardtanh(min_value=-3, max_value=2))
+    backward(F.elu_, -1.0), backward(F.leaky_relu_, -1.0), F.elu(whole), F.silu(whole)
+    F.leaky_relu(whole), F.gelu(whole), F.softplus(whole), F.logsigmoid(whole), F.selu(whole)
+    F.hardtanh(whole), F.prelu(x, 0.5), F.prelu(x, torch.ones(3)), F.glu(torch.ones(3)), F.relu_(x)
 activation errors
     x = ramp(2, 3)
     warned(lambda: nn.Softmax()(x)), warned(lambda: nn.LogSoftmax()(x[0]))
@@ -41,40 +81,28 @@ shapes
     tuple(nn.Unflatten(1, (3, 1))(x).shape), tuple(nn.Unflatten(-1, [2, -1])(x).shape)
     nn.Identity()(x) is x, nn.Unflatten(1, 3), nn.Unflatten(1, (2.0, 2))
 dropout
-    x = torch.rand(40, 30)
-    for p in (0.1, 0.25, 0.5, 0.9, 1.0):
-        bits(F.dropout(x, p)), bits(nn.Dropout(p)(x.t())), bits(nn.Dropout(p)(x.double()))
-    layer = nn.Dropout(0.4)
-    leaf = torch.ones(10, requires_grad=True)
-    out = layer(leaf)
-    _ = out.sum().backward()
-    _ = layer.eval()
-    written = torch.ones(8)
-    same = nn.Dropout(0.5, inplace=True)(written) is written
-    bits(out), bits(leaf.grad), name_of(out.grad_fn), layer(leaf) is leaf
-    nn.Dropout(0.0)(leaf) is leaf, same, bits(written), torch.rand(2), nn.Dropout(1.5)
-    F.dropout(x, -0.1), tuple(nn.Dropout()(torch.ones(0, 3)).shape)
-batch norm errors
-    layer = nn.BatchNorm1d(3)
-    layer(torch.ones(3)), layer(torch.ones(2, 3, 4, 5)), layer(torch.ones(2, 4))
-    layer(torch.ones(1, 3)), nn.BatchNorm1d(3, eps=-1.0)(torch.ones(2, 3))
-    F.batch_norm(torch.ones(2, 3), None, None)
-    F.batch_norm(torch.ones(2, 3), torch.ones(2), torch.ones(3))
-    F.batch_norm(torch.ones(2, 3), torch.ones(3), torch.ones(3), torch.ones(2))
-    F.batch_norm(torch.ones(3), None, None, training=True)
-layer norm
-    x = ramp(2, 3, 4).sin()
-    for layer in (
-        nn.LayerNorm(4), nn.LayerNorm((3, 4), 1e-2), nn.LayerNorm(4, bias=False),
-        nn.LayerNorm([4], elementwise_affine=False),
+    x, leaf, written = torch.rand(4, 3), torch.ones(10, requires_grad=True), torch.ones(8)
+    bits(F.dropout(x, 0.3)), bits(nn.Dropout(0.3)(x.t()))
+    nn.Dropout(0.5, inplace=True)(written) is written, bits(written), nn.Dropout().eval()(leaf)
+    nn.Dropout(1.5), F.dropout(x, -0.1), tuple(nn.Dropout()(torch.ones(0, 3)).shape)
+dropout of all kinds
+    for kind, shape in (
+        (nn.Dropout1d, (3, 4, 5)), (nn.Dropout1d, (4, 5)), (nn.Dropout2d, (3, 4, 2, 3)),
+        (nn.Dropout2d, (3, 4, 5)), (nn.Dropout2d, (3, 4)), (nn.Dropout3d, (3, 4, 2, 1, 2)),
+        (nn.Dropout3d, (4, 2, 1, 2)), (nn.Dropout3d, (4, 2, 3)), (nn.Dropout, (5, 6)),
     ):
-        leaf = x.clone().requires_grad_()
-        out = layer(leaf)
-        _ = (out * x.cos()).sum().backward()
-        grads = slopes(layer.parameters())
-        layer, dict(layer.state_dict()), name_of(out.grad_fn), numbers(out), grads
-    F.layer_norm(x, (2,)), F.layer_norm(x, (9, 2, 3, 4)), F.layer_norm(x, (4,), torch.ones(2))
-    F.layer_norm(x, ()), F.layer_norm(x, (4,), None, torch.ones(2)), F.layer_norm(x, 4)
-    F.layer_norm(x.long(), (4,)), nn.LayerNorm(3).normalized_shape
-    F.layer_norm(x, (4,), torch.ones(4).double()), nn.LayerNorm([2, 3]).weight.shape
+        for p in (0.0, 0.3, 0.5, 0.9, 1.0):
+            for x in (ramp(*shape), ramp(*shape).double()):
+                leaf = x.requires_grad_()
+                out = kind(p)(leaf)
+                _ = out.sum().backward()
+                type(out.grad_fn).__name__, numbers(out), numbers(leaf.grad), out is leaf
+        bits(torch.rand(2))
+refusals of dropout
+    x = ramp(2, 4, 3)
+    nn.Dropout1d(1.5), nn.Dropout2d(1.5), nn.Dropout3d(1.5), nn.Dropout2d(0.1, True)
+    F.dropout1d(ramp(2, 3, 4, 5)), F.dropout2d(x, 2), F.dropout3d(x, 2), F.dropout1d(x, 2)
+    warned(lambda: F.dropout2d(x)), warned(lambda: F.dropout2d(x[0]))
+    warned(lambda: F.dropout3d(x)), F.dropout2d(x[0, 0])
+    tuple(F.dropout1d(torch.ones(2, 0, 3)).shape)
 """)

@@ -68,6 +68,20 @@ refusals
     )
     F.rms_norm(x, 3), F.rms_norm(x, (4,)), F.rms_norm(x.long(), (3,))
     nn.LocalResponseNorm(2)(torch.ones(2, 3))
+batch norm errors
+    layer = nn.BatchNorm1d(3)
+    layer(torch.ones(3)), layer(torch.ones(2, 3, 4, 5)), layer(torch.ones(2, 4))
+    layer(torch.ones(1, 3)), nn.BatchNorm1d(3, eps=-1.0)(torch.ones(2, 3))
+    F.batch_norm(torch.ones(2, 3), None, None)
+    F.batch_norm(torch.ones(2, 3), torch.ones(2), torch.ones(3))
+    F.batch_norm(torch.ones(2, 3), torch.ones(3), torch.ones(3), torch.ones(2))
+    F.batch_norm(torch.ones(3), None, None, training=True)
+layer norm errors
+    x = wave(2, 3, 4)
+    F.layer_norm(x, (2,)), F.layer_norm(x, (9, 2, 3, 4)), F.layer_norm(x, (4,), torch.ones(2))
+    F.layer_norm(x, ()), F.layer_norm(x, (4,), None, torch.ones(2)), F.layer_norm(x, 4)
+    F.layer_norm(x.long(), (4,)), nn.LayerNorm(3).normalized_shape
+    F.layer_norm(x, (4,), torch.ones(4).double()), nn.LayerNorm([2, 3]).weight.shape
 distances
     x, y = wave(3, 4), wave(3, 4).cos()
     out = torch.empty(3, 4)

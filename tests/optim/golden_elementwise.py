@@ -4,8 +4,7 @@ import itertools
 from typing import Any
 
 from tests.answers import numbers, outcome, raised
-from tests.optim.golden_sgd import feed, trajectory
-from tests.optim.golden_state import made
+from tests.optim.golden_sgd import feed, made, trajectory
 
 # One combination of options per optimizer that needs all of its state.
 FULL: dict[str, dict[str, Any]] = {
@@ -114,14 +113,16 @@ def arguments(torch: Any) -> Any:
                     {"fused": True, "differentiable": True}],
         "Adamax": [{"eps": -1}, {"betas": (1.0, 0.5)}, {"betas": (0.5, -1)}, {"weight_decay": -1}],
         "ASGD": [{"lambd": -1}, {"alpha": -1}, {"weight_decay": -1}],
-        "NAdam": [{"eps": -1}, {"betas": (1.0, 0.5)}, {"betas": (0.5, -1)}, {"weight_decay": -1},
+        "NAdam": [{"betas": (1, 0.9), "eps": -1}, {"betas": (1, 0.9), "weight_decay": -1},
+                  {"eps": -1}, {"betas": (1.0, 0.5)}, {"betas": (0.5, -1)}, {"weight_decay": -1},
                   {"momentum_decay": -1}],
         "RAdam": [{"eps": -1}, {"betas": (1.0, 0.5)}, {"betas": (0.5, -1)}, {"weight_decay": -1}],
-        "RMSprop": [{"eps": -1}, {"momentum": -1}, {"weight_decay": -1}, {"alpha": -1}],
+        "RMSprop": [{"alpha": -1, "weight_decay": -1, "momentum": -1},
+                    {"eps": -1}, {"momentum": -1}, {"weight_decay": -1}, {"alpha": -1}],
         "Rprop": [{"etas": (1.0, 1.2)}, {"etas": (0.5, 1.0)}, {"etas": (0, 2)}],
         "SGD": [{"lr": -1}, {"fused": True, "differentiable": True}],
-        "Adam": [{"lr": torch.tensor(0.1), "foreach": True}, {"lr": "a"},
-                 {"fused": True, "differentiable": True}],
+        "Adam": [{"lr": "a"}, {"betas": (1.0, 0.9), "eps": -1}, {"fused": True, "differentiable": True},
+                 {"lr": torch.tensor(0.1), "foreach": True}],
     }  # fmt: skip
     rates: list[dict[str, Any]] = [
         {"lr": -1}, {"lr": float("nan")}, {"lr": torch.ones(2)}, {"lr": "a"},

@@ -161,19 +161,3 @@ def test_a_difference_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flats.Flat, "gather", lambda *args: True)  # old gradients
     with pytest.raises(AssertionError):
         compare("Adam")
-
-
-@pytest.mark.parametrize(
-    ("kinds", "options", "told"),
-    [
-        (("Adam", "NAdam", "RAdam"), {"betas": (1, 0.9), "weight_decay": -1},
-         "Invalid beta parameter at index 0: 1"),
-        (("Adam", "NAdam", "RAdam"), {"betas": (1, 0.9), "eps": -1}, "Invalid epsilon value: -1"),
-        (("RMSprop",), {"alpha": -1, "weight_decay": -1, "momentum": -1},
-         "Invalid momentum value: -1"),
-    ],
-)  # fmt: skip
-def test_wrong_options_are_told_in_pytorchs_order(kinds: Any, options: Any, told: str) -> None:
-    for kind in kinds:
-        with pytest.raises(ValueError, match=told):
-            getattr(torch.optim, kind)([torch.zeros(2, requires_grad=True)], **options)
