@@ -121,8 +121,8 @@ def arguments(torch: Any) -> Any:
                     {"eps": -1}, {"momentum": -1}, {"weight_decay": -1}, {"alpha": -1}],
         "Rprop": [{"etas": (1.0, 1.2)}, {"etas": (0.5, 1.0)}, {"etas": (0, 2)}],
         "SGD": [{"lr": -1}, {"fused": True, "differentiable": True}],
-        "Adam": [{"lr": "a"}, {"betas": (1.0, 0.9), "eps": -1}, {"fused": True, "differentiable": True},
-                 {"lr": torch.tensor(0.1), "foreach": True}],
+        "Adam": [{"lr": "a"}, {"betas": (1.0, 0.9), "eps": -1},
+                 {"fused": True, "differentiable": True}, {"lr": torch.ones(()), "foreach": True}],
     }  # fmt: skip
     rates: list[dict[str, Any]] = [
         {"lr": -1}, {"lr": float("nan")}, {"lr": torch.ones(2)}, {"lr": "a"},

@@ -178,3 +178,27 @@ def test_pytorch_itself_is_in_the_way(tmp_path: Path) -> None:
 def test_mixed_precision_is_told_not_to_happen() -> None:
     with pytest.warns(UserWarning, match="Disabling autocast"), torch.autocast("cpu"):
         assert torch.ones(1).mul(2).dtype is torch.float32
+
+
+DRAWING = """
+import torch
+from torchviz import make_dot
+
+w = torch.ones(2, requires_grad=True)
+print(make_dot((w * 3).sum(), params={"w": w}).render("picture", format="svg"))
+"""
+THEIRS = """
+class Drawing:
+    def render(self, name, format):
+        return f"theirs, {name}.{format}"
+
+def make_dot(var, params):
+    return Drawing()
+"""
+
+
+def test_torchviz_is_the_package_or_a_drawing_of_ones_own(tmp_path: Path) -> None:
+    assert outcome(OURS, tmp_path, "-c", DRAWING) == (0, "picture.svg\n", "")
+    assert ">w<" in (tmp_path / "picture.svg").read_text("utf-8")
+    (tmp_path / "torchviz.py").write_text(THEIRS, "utf-8")
+    assert outcome(OURS, tmp_path, "-c", DRAWING) == (0, "theirs, picture.svg\n", "")

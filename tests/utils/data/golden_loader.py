@@ -38,6 +38,12 @@ of tensors
     d = TensorDataset(torch.arange(6.0).reshape(3, 2), torch.arange(3))
     d[0], d[-1], d[1:], len(d), d[7], d[[0, 2]], TensorDataset(torch.ones(2), torch.ones(3))
     d[torch.tensor([1])], Dataset()[0], len(Dataset())
+memory of batches
+    x = torch.arange(6.0)
+    for size in (3, 1):
+        for (batch,) in DataLoader(TensorDataset(x), size):
+            _ = batch.zero_()
+    x
 combined
     a = TensorDataset(torch.arange(3))
     both, part = a + TensorDataset(torch.arange(10, 12)), Subset(a, [2, 0])
