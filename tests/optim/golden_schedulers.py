@@ -4,7 +4,7 @@ import functools
 import types
 from typing import Any
 
-from tests.answers import sessions, warned
+from tests.answers import sessions
 
 
 def digits(value: Any) -> str:
@@ -87,92 +87,6 @@ def _makers(torch: Any) -> dict[str, Any]:
     }
 
 
-def tensors_as_rates(torch: Any) -> Any:
-    """Tensors stay the same objects and change in place."""
-    answers = {}
-    for name, make in _makers(torch).items():
-        optimizer = optimizer_of(torch, tensor=True)
-        held = [group["lr"] for group in optimizer.param_groups]
-        scheduler = make(optimizer)
-        seen = []
-        for _ in range(6):
-            advance(optimizer, scheduler)
-            seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
-        last = scheduler.get_last_lr()
-        same = [g["lr"] is t for g, t in zip(optimizer.param_groups, held, strict=True)]
-        answers[name] = [seen, same, [t is u for t, u in zip(last, held, strict=True)],
-                         [type(lr).__name__ for lr in last]]  # fmt: skip
-    return answers
-
-
-def cycles(torch: Any) -> Any:
-    s = torch.optim.lr_scheduler
-    given: list[dict[str, Any]] = [
-        {"step_size_up": 2, "step_size_down": 3}, {"step_size_up": 2, "mode": "triangular2"},
-        {"step_size_up": 2, "mode": "exp_range", "gamma": 0.9},
-        {"step_size_up": 3, "cycle_momentum": False},
-        {"step_size_up": 2, "base_momentum": [0.5, 0.6], "max_momentum": [0.7, 0.9]},
-        {"step_size_up": 2, "scale_fn": lambda x: 1 / x, "scale_mode": "cycle"},
-        {"step_size_up": 2, "scale_fn": lambda x: 0.9**x, "scale_mode": "iterations"},
-    ]  # fmt: skip
-    one: list[dict[str, Any]] = [
-        {"epochs": 3, "steps_per_epoch": 4}, {"total_steps": 12, "anneal_strategy": "linear"},
-        {"total_steps": 12, "three_phase": True}, {"total_steps": 12, "cycle_momentum": False},
-        {"total_steps": 12, "pct_start": 0.5, "div_factor": 10, "final_div_factor": 100,
-         "base_momentum": 0.7, "max_momentum": [0.8, 0.9]},
-    ]  # fmt: skip
-    for kind in ("SGD", "Adam"):
-        yield from [
-            drive(torch, lambda o: s.CyclicLR(o, [0.01, 0.02], [0.1, 0.3], **given[i]), kind=kind)
-            for i in range(len(given))
-        ]
-        yield from [
-            drive(torch, lambda o: s.OneCycleLR(o, [0.1, 0.3], **one[i]), kind=kind)
-            for i in range(len(one))
-        ]
-
-
-def closed_forms(torch: Any) -> Any:
-    """Epochs given to `step`, which warns of it where they are deprecated."""
-    answers = {}
-    for name, make in _makers(torch).items():
-        if name in ("sequence", "chain"):
-            continue
-        optimizer = optimizer_of(torch)
-        scheduler = make(optimizer)
-        optimizer.step()
-        seen = []
-        for epoch in (5, 2, 9, 0, 3):
-            seen.append([warned(lambda: scheduler.step(epoch)), rates(optimizer)])
-        scheduler.step()
-        answers[name] = [seen, rates(optimizer), scheduler.last_epoch]
-    return answers
-
-
-def plateaus(torch: Any) -> Any:
-    make = torch.optim.lr_scheduler.ReduceLROnPlateau
-    metrics = [1.0, 0.9, 0.9, 0.89, 0.91, 0.95, 0.5, 0.6, 0.7, 0.7, 0.8, 0.4, 0.5, 0.5, 0.5]
-    given: list[dict[str, Any]] = [
-        {"patience": 1}, {"mode": "max", "patience": 2}, {"patience": 1, "cooldown": 2},
-        {"patience": 0, "factor": 0.5, "min_lr": 0.02},
-        {"patience": 0, "min_lr": [0.01, 0.1]}, {"patience": 1, "threshold": 0.2},
-        {"patience": 1, "threshold": 0.2, "threshold_mode": "abs"},
-        {"patience": 1, "mode": "max", "threshold": 0.1, "threshold_mode": "abs"},
-        {"patience": 0, "eps": 0.04}, {},
-    ]  # fmt: skip
-    for options in given:
-        for tensor in (False, True):
-            optimizer = optimizer_of(torch, tensor=tensor)
-            scheduler = make(optimizer, **options)
-            seen = []
-            for metric in metrics:
-                scheduler.step(torch.tensor(metric) if tensor else metric)
-                seen.append([f"{float(g['lr']):.5g}" for g in optimizer.param_groups])
-            yield [seen, list(scheduler.state_dict()), scheduler.in_cooldown]
-            if not tensor:
-                yield shown(scheduler.state_dict())
-
-
 def _names(torch: Any) -> dict[str, Any]:
     s = torch.optim.lr_scheduler
     public = {name: value for name, value in vars(s).items() if isinstance(value, type)}
@@ -180,6 +94,7 @@ def _names(torch: Any) -> dict[str, Any]:
         "made": functools.partial(optimizer_of, torch), "types": types, "rates": rates,
         "o": optimizer_of(torch), "SWALR": torch.optim.swa_utils.SWALR, "advance": advance,
         "drive": functools.partial(drive, torch), "digits": digits, "shown": shown,
+        "makers": _makers(torch),
     }  # fmt: skip
 
 
@@ -292,4 +207,59 @@ objects in place of functions have a state of their own
         other = make(o, Falling(0.1))
         _ = other.load_state_dict(dict(state)), advance(o, other)
         shown(state), rates(o)
+""")
+
+rates_of = session("""
+tensors
+    # They stay the same objects and change in place.
+    for name, make in makers.items():
+        o = made(tensor=True)
+        held = [group["lr"] for group in o.param_groups]
+        scheduler = make(o)
+        for _ in range(6):
+            _ = advance(o, scheduler)
+            [f"{float(rate):.5g}" for rate in held]
+        [g["lr"] is t for g, t in zip(o.param_groups, held, strict=True)]
+        [rate is t for rate, t in zip(scheduler.get_last_lr(), held, strict=True)]
+        scheduler.get_last_lr()
+cycles
+    several = [{"step_size_down": 3}, {"mode": "triangular2"}, {"cycle_momentum": False}]
+    several += [{"mode": "exp_range", "gamma": 0.9}, {"scale_fn": lambda x: 1 / x}]
+    several += [{"base_momentum": [0.5, 0.6], "max_momentum": [0.7, 0.9]}]
+    several += [{"scale_fn": lambda x: 0.9**x, "scale_mode": "iterations"}]
+    once = [{"epochs": 3, "steps_per_epoch": 4}, {"total_steps": 12, "three_phase": True}]
+    once += [{"total_steps": 12, "anneal_strategy": "linear"}]
+    once += [{"total_steps": 12, "cycle_momentum": False}]
+    more = {"base_momentum": 0.7, "max_momentum": [0.8, 0.9]}
+    once += [more | {"total_steps": 12, "pct_start": 0.5, "div_factor": 10, "final_div_factor": 90}]
+    for kind in ("SGD", "Adam"):
+        for options in several:
+            drive(lambda o: CyclicLR(o, [0.01, 0.02], [0.1, 0.3], 2, **options), kind=kind)
+        for options in once:
+            drive(lambda o: OneCycleLR(o, [0.1, 0.3], **options), kind=kind)
+closed forms
+    # Epochs given to `step`, which warns of it where they are deprecated.
+    for make in [make for name, make in makers.items() if name not in ("sequence", "chain")]:
+        o = made()
+        scheduler = make(o)
+        _ = o.step()
+        for epoch in (5, 2, 9, 0, 3):
+            warned(lambda: scheduler.step(epoch)), rates(o)
+        scheduler.step(), rates(o), scheduler.last_epoch
+plateaus
+    metrics = [1.0, 0.9, 0.9, 0.89, 0.91, 0.95, 0.5, 0.6, 0.7, 0.7, 0.8, 0.4, 0.5, 0.5, 0.5]
+    several = [{}, {"patience": 1}, {"mode": "max", "patience": 2}, {"patience": 0, "eps": 0.04}]
+    several += [{"patience": 1, "cooldown": 2}, {"patience": 0, "factor": 0.5, "min_lr": 0.02}]
+    several += [{"patience": 0, "min_lr": [0.01, 0.1]}, {"patience": 1, "threshold": 0.2}]
+    several += [{"patience": 1, "threshold": 0.2, "threshold_mode": "abs"}]
+    several += [{"patience": 1, "mode": "max", "threshold": 0.1, "threshold_mode": "abs"}]
+    for options in several:
+        for tensor in (False, True):
+            o = made(tensor=tensor)
+            scheduler = ReduceLROnPlateau(o, **options)
+            for metric in metrics:
+                _ = scheduler.step(torch.tensor(metric) if tensor else metric)
+                [f"{float(group['lr']):.5g}" for group in o.param_groups]
+            scheduler.in_cooldown, list(scheduler.state_dict())
+            tensor or shown(scheduler.state_dict())
 """)
