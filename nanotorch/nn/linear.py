@@ -9,7 +9,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn import init
 from nanotorch.nn.functional import activation as F
-from nanotorch.nn.functional.activation import DENSE, embedding, embedding_bag
+from nanotorch.nn.functional.activation import DENSE, embedding, embedding_bag, padding_row
 from nanotorch.nn.layer import Layer, changed_options
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
@@ -184,13 +184,6 @@ class _Table(Module):
         if weight is None:
             self.reset_parameters()
 
-    def _padding(self, padding_idx: int | None, name: str) -> int | None:
-        """The index of the padding row, counted from the front; ``name`` is for the error."""
-        count = self.num_embeddings
-        if padding_idx is not None and not -count <= padding_idx < count:
-            raise AssertionError(f"{name} must be within num_embeddings")
-        return padding_idx if padding_idx is None or padding_idx >= 0 else count + padding_idx
-
     def reset_parameters(self) -> None:
         """Draw the table from the standard normal distribution; zero the padding row."""
         init.normal_(self.weight)
@@ -242,7 +235,7 @@ class Embedding(_Table):
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = self._padding(padding_idx, "Padding_idx")
+        self.padding_idx = padding_idx and padding_row(padding_idx, num_embeddings)
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self._set_up(_weight, _freeze, device, dtype)
@@ -310,7 +303,7 @@ class EmbeddingBag(_Table):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = self._padding(padding_idx, "padding_idx")
+        self.padding_idx = padding_idx and padding_row(padding_idx, num_embeddings, "padding_idx")
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
         self._set_up(_weight, False, device, dtype)
 

@@ -160,6 +160,7 @@ of distributions
 of places
     a, b, c = [values(4, 3, seed=n) for n in range(3)]
     t, signs = torch.tensor([1.0, -1.0, -1.0, 1.0]), c.sign()
+    gradient(F.triplet_margin_loss, a, b, c)
     for r in REDUCTIONS:
         gradient(lambda x: nn.HingeEmbeddingLoss(0.5, reduction=r)(x, signs), a)
         gradient(lambda x, y: nn.CosineEmbeddingLoss(0.1, reduction=r)(x, y, t), a, b)

@@ -567,15 +567,17 @@ def embedding(
     if sparse:
         raise NotImplementedError(DENSE)
     check_first_tensors("embedding", weight=weight, indices=input)
-    padding = -1
-    if padding_idx is not None:
-        count = weight.size(0)
-        if not -count <= padding_idx < count:
-            raise AssertionError("Padding_idx must be within num_embeddings")
-        padding = padding_idx % count
+    padding = -1 if padding_idx is None else padding_row(padding_idx, weight.size(0))
     if max_norm is not None:
         matrix.renormalize(weight, input, max_norm, norm_type)
     return matrix.embedding_rows(weight, input, padding, scale_grad_by_freq)
+
+
+def padding_row(padding_idx: int, count: int, name: str = "Padding_idx") -> int:
+    """The index of the padding row, counted from the front; ``name`` is for the error."""
+    if not -count <= padding_idx < count:
+        raise AssertionError(f"{name} must be within num_embeddings")
+    return padding_idx % count
 
 
 def embedding_bag(
