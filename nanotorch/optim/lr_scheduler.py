@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
+from nanotorch.ops.arguments import require, require_value
 from nanotorch.optim.optimizer import Group, Optimizer, watch_steps
 
 __all__ = [
@@ -43,6 +44,12 @@ EPOCH = (
     "epoch is different from None, the closed form is used instead of the new chainable form, "
     "where available. Please open an issue if you are unable to replicate your use case: "
     "https://github.com/pytorch/pytorch/issues/new/choose."
+)
+NO_LEAST = "The number of param groups in the `optimizer` ({}) differs from that of `min_lrs` ({})"
+STRATEGY = "anneal_strategy must be one of 'cos' or 'linear', instead got {}"
+OTHER = (
+    "{} expects schedulers of one optimizer, none of which is a `ReduceLROnPlateau`, but got "
+    "another one at index {}"
 )
 
 
@@ -231,8 +238,8 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """One value per group, from a list or one value for all; ``name`` is for the error."""
     groups = len(optimizer.param_groups)
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
-    if len(entries) != groups:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups, {groups}")
+    told = "{} must have the same length as optimizer.param_groups, {}"
+    require_value(len(entries) == groups, told, name, groups)
     return [copy_value(entry) for entry in entries]
 
 
@@ -247,9 +254,8 @@ class _Functions(Formula):
         self.optimizer = optimizer
         self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda)
         for function in self.lr_lambdas:
-            if not callable(function):
-                kind = type(function).__name__
-                raise TypeError(f"lr_lambda should be a function, but got {kind}")
+            told, kind = "lr_lambda should be a function, but got {}", type(function).__name__
+            require(callable(function), told, kind, error=TypeError)
         super().__init__(optimizer, last_epoch)
 
     def _times(self, rates: Iterable[Rate]) -> list[Rate]:
@@ -614,8 +620,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Set the modes and the worst value; refuses unknown modes."""
         told = ("mode", mode, "min", "max"), ("threshold mode", threshold_mode, "rel", "abs")
         for what, given, *known in told:
-            if given not in known:
-                raise ValueError(f"{what} {given} is unknown!")
+            require_value(given in known, "{} {} is unknown!", what, given)
         self.mode_worse = math.inf if mode == "min" else -math.inf
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
 
@@ -650,11 +655,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Multiply the rates by `factor`, down to the least rates."""
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
-            if self.default_min_lr is None:
-                raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from "
-                    f"that of `min_lrs` ({len(self.min_lrs)})"
-                )
+            require(self.default_min_lr is not None, NO_LEAST, len(groups), len(self.min_lrs))
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs, strict=True):
             before = float(group["lr"])
@@ -691,8 +692,8 @@ class _Cyclic(Formula):
         self, optimizer: Optimizer, lower: Any, upper: Any, begin: bool
     ) -> tuple[list[float], list[float]]:
         """The bounds per group; with ``begin``, stores them there and sets the upper one."""
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must have momentum or betas with `cycle_momentum`")
+        known = not optimizer.defaults.keys().isdisjoint(("momentum", "betas"))
+        require_value(known, "optimizer must have momentum or betas with `cycle_momentum`")
         self.use_beta1 = "betas" in optimizer.defaults
         least = per_group("base_momentum", optimizer, lower)
         most = per_group("max_momentum", optimizer, upper)
@@ -752,8 +753,8 @@ class CyclicLR(_Cyclic):
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))
         self.step_ratio = up / self.total_size
-        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ValueError("mode is invalid and scale_fn is None")
+        known = scale_fn is not None or mode in ("triangular", "triangular2", "exp_range")
+        require_value(known, "mode is invalid and scale_fn is None")
         self.mode, self.gamma = mode, gamma
         self._scale_fn_custom, self.scale_mode = scale_fn, scale_mode
         if scale_fn is None:
@@ -830,10 +831,7 @@ class OneCycleLR(_Cyclic):
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+        require_value(anneal_strategy in ("cos", "linear"), STRATEGY, anneal_strategy)
         self._anneal_func_type = anneal_strategy
         greatest = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
@@ -853,11 +851,8 @@ class OneCycleLR(_Cyclic):
 
     def _rates(self) -> list[Rate]:
         step = self.last_epoch
-        if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is "
-                f"{self.total_steps}"
-            )
+        told = "Tried to step {} times. The specified number of total steps is {}"
+        require_value(step <= self.total_steps, told, step, self.total_steps)
         begin = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -878,8 +873,8 @@ def total_steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     several = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
     given = several if total_steps is None else {"total_steps": total_steps}
     for name, value in given.items():
-        if not isinstance(value, int) or value <= 0:
-            raise ValueError(f"Expected positive integer {name}, but got {value}")
+        whole = isinstance(value, int) and value > 0
+        require_value(whole, "Expected positive integer {}, but got {}", name, value)
     return total_steps or epochs * steps_per_epoch
 
 
@@ -904,16 +899,13 @@ class _Combined(LRScheduler):
     def _take(self, optimizer: Any, schedulers: Sequence[LRScheduler], none: str) -> None:
         """Keep schedulers; refuse none, one of another optimizer, or one that needs a metric."""
         name = type(self).__name__
-        if len(schedulers) < 1:
-            raise ValueError(f"{name} expects at least one scheduler{none}, but got no scheduler.")
+        told = "{} expects at least one scheduler{}, but got no scheduler."
+        require_value(len(schedulers), told, name, none)
         for position, scheduler in enumerate(schedulers):
-            if not hasattr(scheduler, "optimizer"):
-                raise TypeError(f"{name} needs schedulers, but at index {position} there is none")
-            if isinstance(scheduler, ReduceLROnPlateau) or optimizer != scheduler.optimizer:
-                raise ValueError(
-                    f"{name} expects schedulers of one optimizer, none of which is a "
-                    f"`ReduceLROnPlateau`, but got another one at index {position}"
-                )
+            told = "{} needs schedulers, but at index {} there is none"
+            require(hasattr(scheduler, "optimizer"), told, name, position, error=TypeError)
+            fits = optimizer == scheduler.optimizer and not isinstance(scheduler, ReduceLROnPlateau)
+            require_value(fits, OTHER, name, position)
         self._schedulers = schedulers
         self.optimizer = optimizer
 

@@ -13,7 +13,8 @@ from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.nn.module import Module
 from nanotorch.nn.normalization import _BatchNorm
-from nanotorch.optim.lr_scheduler import Formula, Rate, per_group
+from nanotorch.ops.arguments import require_value
+from nanotorch.optim.lr_scheduler import STRATEGY, Formula, Rate, per_group
 from nanotorch.optim.optimizer import Optimizer
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
@@ -229,12 +230,9 @@ class SWALR(Formula):
         rates = per_group("swa_lr", optimizer, swa_lr)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        require_value(anneal_strategy in ("cos", "linear"), STRATEGY, anneal_strategy)
+        whole = isinstance(anneal_epochs, int) and anneal_epochs >= 0
+        require_value(whole, "anneal_epochs must be equal or greater than 0, got {}", anneal_epochs)
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
         super().__init__(optimizer, last_epoch)
 
