@@ -15,6 +15,7 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
 from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.module import clear_gradient
+from nanotorch.ops.arguments import require, require_value
 from nanotorch.optim.flat_buffer import Candidate
 
 # `Optimizer`, the base class: parameter groups, state, hooks.
@@ -31,6 +32,9 @@ ParamsT = Any  # for annotations: parameters, named or not, or groups of them
 UNORDERED = (
     "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
     "in sets will change between runs. Please use a list instead."
+)
+OTHER_SIZE = (
+    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
 )
 
 
@@ -98,8 +102,7 @@ class Optimizer:
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
         groups = list(params)
-        if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+        require_value(groups, "optimizer got an empty parameter list")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -144,15 +147,14 @@ class Optimizer:
         Raises:
             TypeError, ValueError: see `Optimizer`.
         """
-        if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        told = "param_group must be a dict, but got {}"
+        require(isinstance(param_group, dict), told, type(param_group), error=TypeError)
         given = param_group["params"]
-        if isinstance(given, set):
-            raise TypeError(UNORDERED)
+        require(not isinstance(given, set), UNORDERED, error=TypeError)
         entries = [given] if isinstance(given, Tensor) else list(given)
         names = [entry[0] for entry in entries if isinstance(entry, tuple)]
-        if names and len(names) != len(entries):
-            raise ValueError("all optimizer params should be with/without names")
+        alike = len(names) in (0, len(entries))
+        require_value(alike, "all optimizer params should be with/without names")
         param_group["params"] = [entry[1] for entry in entries] if names else entries
         if names:
             param_group["param_names"] = names
@@ -163,8 +165,8 @@ class Optimizer:
             if not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
-            if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of {name}")
+            there = default is not required or name in param_group
+            require_value(there, "parameter group didn't specify a value of {}", name)
             param_group.setdefault(name, default)
         self._check_group(param_group)
         self.param_groups.append(param_group)
@@ -179,10 +181,10 @@ class Optimizer:
                 "information"
             )
         for group in self.param_groups:
-            if ("param_names" in new) != ("param_names" in group):
-                raise ValueError("all optimizer param groups should be with/without names")
-        if not params.isdisjoint(p for group in self.param_groups for p in group["params"]):
-            raise ValueError("some parameters appear in more than one parameter group")
+            alike = ("param_names" in new) == ("param_names" in group)
+            require_value(alike, "all optimizer param groups should be with/without names")
+        apart = params.isdisjoint(p for group in self.param_groups for p in group["params"])
+        require_value(apart, "some parameters appear in more than one parameter group")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters to None or zero.
@@ -250,13 +252,10 @@ class Optimizer:
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
-        if len(groups) != len(saved):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of "
-                "optimizer's group"
-            )
+        told = "loaded state dict has a different number of parameter groups"
+        require_value(len(groups) == len(saved), told)
+        sizes = ([len(group["params"]) for group in several] for several in (groups, saved))
+        require_value(next(sizes) == next(sizes), OTHER_SIZE)
         numbers = itertools.chain.from_iterable(group["params"] for group in saved)
         params = itertools.chain.from_iterable(group["params"] for group in groups)
         by_number = dict(zip(numbers, params, strict=True))

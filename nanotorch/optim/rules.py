@@ -11,6 +11,7 @@ from nanotorch._core.call_site import current_site
 from nanotorch._core.dtypes import get_default_dtype
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.ops.arguments import require, require_value
 from nanotorch.ops.elementwise import sign
 from nanotorch.optim.flat_buffer import flat_group_of
 from nanotorch.optim.optimizer import Closure, Group, Optimizer, evaluate
@@ -66,8 +67,7 @@ GREATEST = {"rho": 1.0} | dict.fromkeys(
 
 def check_one_number(lr: Any) -> None:
     """Refuse a learning rate with more or fewer elements than one."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
+    require_value(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
 
 
 def check_learning_rate(lr: Any) -> None:
@@ -107,12 +107,11 @@ class Rule(Optimizer):
         self._check(given)
         super().__init__(params, {name: given[name] for name in self._options.split()})
         differentiable, fused = given["differentiable"], given.get("fused")
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
+        require(not (fused and differentiable), "`fused` does not support `differentiable`")
         if differentiable:
             raise NotImplementedError("steps are not recorded: differentiable must be False")
-        if fused and given["foreach"]:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        both = fused and given["foreach"]
+        require(not both, "`fused` and `foreach` cannot be `True` together.")
 
     def _check(self, given: dict[str, Any]) -> None:
         """Refuse options that are out of range."""
@@ -369,21 +368,22 @@ class Adam(Rule):
     def _check(self, given: dict[str, Any]) -> None:
         super()._check(given)
         betas = given["betas"]
-        if isinstance(given["lr"], Tensor) and given["foreach"] and not given["capturable"]:
-            raise ValueError(
-                "lr as a Tensor is not supported for capturable=False and foreach=True"
-            )
-        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
-            raise ValueError("betas must be either both floats or both Tensors")
+        fits = not isinstance(given["lr"], Tensor) or not given["foreach"] or given["capturable"]
+        told = "lr as a Tensor is not supported for capturable=False and foreach=True"
+        require_value(fits, told)
+        alike = any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor))
+        require_value(alike, "betas must be either both floats or both Tensors")
         for position, beta in enumerate(betas):
-            if isinstance(beta, Tensor) and beta.numel() != 1:
-                raise ValueError(f"Tensor betas[{position}] must be 1-element")
+            one = not isinstance(beta, Tensor) or beta.numel() == 1
+            require_value(one, "Tensor betas[{}] must be 1-element", position)
 
     def _begin(self, p: Array, group: Group) -> State:
         return zeros(p, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
-        lr, beta1, beta2 = number(group["lr"]), *map(number, group["betas"])
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        if isinstance(lr, Tensor) or isinstance(beta1, Tensor) or isinstance(beta2, Tensor):
+            lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
         if isinstance(beta1, np.generic):  # a tensor, which PyTorch rounds in other places
             power1, power2 = (b * b * b if t == 3 else b**t for b in (beta1, beta2))
             first, rate = beta1.astype(dtype), 1 / (1 - power1) * -lr
@@ -868,9 +868,8 @@ class Rprop(Rule):
 
     def _check(self, given: dict[str, Any]) -> None:
         super()._check(given)
-        etas = given["etas"]
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        low, high = given["etas"]
+        require_value(0.0 < low < 1.0 < high, "Invalid eta values: {}, {}", low, high)
 
     def _begin(self, p: Array, group: Group) -> State:
         return {**zeros(p, "prev"), "step_size": wrap(np.full_like(p, number(group["lr"])))}
