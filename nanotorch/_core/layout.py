@@ -219,7 +219,7 @@ def never(self: Layout) -> bool:
 
 for _name in KINDS:
     setattr(Layout, _name, property(never, doc=never.__doc__))
-setattr(Layout, "is_complex", never)
+Layout.is_complex = never  # type: ignore[attr-defined]
 
 
 # Copies and pickles of tensors keep strides; tensors that share memory share it afterwards, too.

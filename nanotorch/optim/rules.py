@@ -382,9 +382,10 @@ class Adam(Rule):
 
     def _numbers(self, group: Group, t: float, dtype: np.dtype) -> Numbers:
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        if isinstance(lr, Tensor) or isinstance(beta1, Tensor) or isinstance(beta2, Tensor):
+        tensors = isinstance(beta1, Tensor)
+        if tensors or isinstance(lr, Tensor) or isinstance(beta2, Tensor):
             lr, beta1, beta2 = number(lr), number(beta1), number(beta2)
-        if isinstance(beta1, np.generic):  # a tensor, which PyTorch rounds in other places
+        if tensors:  # which PyTorch rounds in other places
             power1, power2 = (b * b * b if t == 3 else b**t for b in (beta1, beta2))
             first, rate = beta1.astype(dtype), 1 / (1 - power1) * -lr
         else:
