@@ -612,12 +612,13 @@ def pack_file(obj: Any) -> Parts:
     )
     header: dict[str, Any]
     header = {RESERVED: {"format": "pt", OURS: text, CHECKSUM: str(zlib.crc32(text.encode()))}}
+    kinds = {name: dtypes.dtype_of(array) for name, array in arrays.items()}
     parts, end = [], 0
-    for name, array in sorted(arrays.items(), key=lambda entry: (-entry[1].itemsize, entry[0])):
-        parts.append(stored_bytes(array))  # the larger numbers first: all are aligned
-        start, end = end, end + array.nbytes
-        kind = DTYPE_NAMES[dtypes.dtype_of(array)]
-        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [start, end]}
+    for name in sorted(arrays, key=lambda name: (-kinds[name].itemsize, name)):
+        parts.append(stored_bytes(arrays[name]))  # the larger numbers first: all are aligned
+        start, end = end, end + parts[-1].nbytes
+        place = {"shape": arrays[name].shape, "data_offsets": [start, end]}
+        header[name] = {"dtype": DTYPE_NAMES[kinds[name]], **place}
     head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     head += b" " * (-len(head) % 8)
     return len(head).to_bytes(8, "little") + head, *parts

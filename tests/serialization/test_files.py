@@ -35,6 +35,7 @@ def test_bfloat16_as_safetensors_has_it() -> None:
     assert torch.equal(w, torch.tensor([1.0, -1 / 3, 1e30], dtype=torch.bfloat16))
     assert written({"w": w})[-6:] == path.read_bytes()[-6:]
     assert b'"dtype":"BF16"' in written({"w": w})
+    assert torch.equal(loaded(written({"w": w, "x": torch.ones(1)}))["w"], w)
 
 
 @pytest.mark.parametrize("kind", [str, Path])
