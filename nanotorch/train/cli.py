@@ -69,8 +69,8 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
     runs/latest.txt names the newest run.
 
     Exit codes: 0 finished, 1 failed or diverged, 2 a mistake in the command, the
-    configuration or the data, 130 interrupted by Ctrl-C, 143 ended by SIGTERM; the
-    last two after a checkpoint.
+    configuration or the data, 129 ended by a closed terminal, 130 interrupted by
+    Ctrl-C, 143 ended by SIGTERM; the last three after a checkpoint.
     """
     command = list(sys.argv[1:] if arguments is None else arguments)
     parser = commands.Parser(program, main.__doc__, USAGE)

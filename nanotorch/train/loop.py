@@ -1,6 +1,8 @@
 """The training loop: steps, and events for the callbacks that do everything else."""
 
+import errno
 import math
+import os
 import signal
 import sys
 import threading
@@ -13,6 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from . import ranks
+from .config import did_you_mean
 from .metrics import wrap_to_screen
 
 if TYPE_CHECKING:
@@ -53,7 +56,17 @@ class Callback:
 
     The loop calls `on_end` of every callback whose `on_start` it has called, the last one first,
     even after an exception. So a callback can close its files there.
+
+    Raises:
+        TypeError: for a class with a method `on_...` that is no event.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        events = [name for name in vars(Callback) if name.startswith("on_")]
+        for name in dir(cls):
+            if name.startswith("on_") and name not in events:
+                raise TypeError(f"{cls.__name__}.{name} is no event{did_you_mean(name, events)}")
 
     def on_start(self, loop: "Loop") -> None:
         """Called before the first step of a run, and of a resumed run."""
@@ -253,12 +266,25 @@ def handle_signals(numbers: Iterable[int], handle: Callable[[int, Any], None]) -
             signal.signal(number, previous)
 
 
-class StopOnSignal(Callback):
-    """Lets Ctrl-C and SIGTERM pause the run after the current step; a second one ends it at once.
+def leave_closed_terminal() -> None:
+    """Discard further output to a terminal that has closed, where it would be an error."""
+    for descriptor in (1, 2):
+        try:
+            os.write(descriptor, b"")
+        except OSError as error:
+            if error.errno == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
+
+class StopOnSignal(Callback):
+    """Lets Ctrl-C, SIGTERM and a closed terminal pause the run after the current step.
+
+    A second signal ends the run at once, except that of a closed terminal, which may send several.
     Use it in a `with` statement. Before `on_start` and after `on_end` there is no step to wait for,
     so the first signal raises `KeyboardInterrupt` there.
     """
+
+    numbers = [n for n in signal.Signals if n.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -266,7 +292,7 @@ class StopOnSignal(Callback):
         self._loop: Loop | None = None
 
     def __enter__(self) -> "StopOnSignal":
-        self._handling.enter_context(handle_signals((signal.SIGINT, signal.SIGTERM), self._handle))
+        self._handling.enter_context(handle_signals(self.numbers, self._handle))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -279,9 +305,12 @@ class StopOnSignal(Callback):
         self._loop = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if closed := signal.Signals(number).name == "SIGHUP":
+            leave_closed_terminal()
         if self.received is not None:
-            self._handling.close()
-            signal.raise_signal(number)
+            if not closed:
+                self._handling.close()
+                signal.raise_signal(number)
             return
         self.received = signal.Signals(number)
         if self._loop is None:

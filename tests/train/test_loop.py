@@ -175,6 +175,12 @@ def test_callbacks_of_one_class_keep_their_own_states() -> None:
     assert [counter.count for counter in after] == [3, 5]
 
 
+def test_a_method_that_is_no_event_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(TypeError, match=r"^A\.on_epoch_end is no event; did you mean 'on_epoch'\?$"):
+        type("A", (Callback,), {"on_epoch_end": stop})
+    type("B", (Callback,), {"one": stop, "_on_epoch_end": stop})
+
+
 class Losses:
     """Yields given losses; each batch has as many samples as it says."""
 
@@ -210,7 +216,7 @@ def kill(number: signal.Signals) -> Callback:
     return At(lambda loop: os.kill(os.getpid(), number))
 
 
-HANDLED = (signal.SIGINT, signal.SIGTERM)
+HANDLED = StopOnSignal.numbers
 
 
 @posix

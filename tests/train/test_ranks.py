@@ -18,7 +18,7 @@ from tests.several import processes_here
 from tests.train.examples import record_of
 
 ROOT = Path(__file__).parents[2]
-MPIEXEC = Path(sys.executable).parent / "mpiexec"
+MPIEXEC = launcher()
 QUIET = ("log.plots=false", "log.tensorboard=false")
 BCE = (f"{ROOT}/configs/bce_classification.yaml", *QUIET)
 BOOM = """

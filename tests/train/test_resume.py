@@ -26,6 +26,7 @@ from nanotorch.train.commands import call_again
 from nanotorch.train.minimization import Minimization
 from nanotorch.train.run_directory import load_checkpoint, step_of
 from nanotorch.train.supervised import Supervised
+from tests.patience import wait_until
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -334,6 +335,26 @@ def test_a_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     write_example(Path(), MINIMIZATION)
     assert main(["--config", "x.yaml"]) == 130
     assert record_of()["status"] == "interrupted"
+
+
+@posix
+def test_a_run_whose_terminal_closes_keeps_its_last_step() -> None:
+    """Several signals tell of it, and what is printed then is an error of the system."""
+    import pty
+
+    write_example(Path(), REGRESSION.replace("epochs: 2", "epochs: 100000000"))
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(SCRIPT[0], [*SCRIPT, "--config", "x.yaml", "log.every=1"], ENVIRONMENT)
+    records = "x/*/metrics.jsonl"
+    wait_until(lambda: any(path.stat().st_size for path in Path("runs").glob(records)))
+    os.kill(process, signal.SIGHUP)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 128 + signal.SIGHUP
+    record = record_of()
+    (directory,) = Path("runs/x").iterdir()
+    assert record["status"] == "interrupted"
+    assert checkpoint(directory, record["steps"]).exists()
 
 
 def test_the_time_may_be_limited() -> None:
