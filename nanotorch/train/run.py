@@ -167,6 +167,10 @@ MORE = "raise train.epochs or train.steps"
 """The advice for continuing a finished run."""
 
 
+MOST_ROWS = 20
+"""The most rows of a history that prints whole; a longer one shows its first and last rows."""
+
+
 class History(dict[str, list[float]]):
     """The values that a training measured after each epoch, a column per name; prints as a table.
 
@@ -186,8 +190,10 @@ class History(dict[str, list[float]]):
             self[name.replace("epoch_loss", "loss")] = values
 
     def __repr__(self) -> str:
-        numbers = ([f"{value:.5g}" for value in row] for row in zip(*self.values(), strict=True))
-        return align_rows([list(self), *numbers]) if self else "nothing was measured"
+        rows = [[f"{value:.5g}" for value in row] for row in zip(*self.values(), strict=True)]
+        if len(rows) > MOST_ROWS:
+            rows[MOST_ROWS // 2 : -MOST_ROWS // 2] = [["..."] * len(self)]
+        return align_rows([list(self), *rows]) if self else "nothing was measured"
 
 
 @dataclass
@@ -225,7 +231,7 @@ class RunResult:
         return run_directory.read_metrics(self.directory)
 
     def _repr_html_(self) -> str:
-        """The status and results, the curve of the loss if matplotlib is installed, all numbers."""
+        """The status and results, the curve of the loss if matplotlib is installed, the history."""
         results = [f"{name} {value:.5g}" for name, value in self.results.items()]
         told, place = escape(", ".join([self.status, *results])), escape(str(self.directory))
         curve = curve_picture(self._records) if available() else ""

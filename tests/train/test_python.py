@@ -17,6 +17,7 @@ import yaml
 import nanotorch as torch
 from nanotorch.train import RunResult, fit, load_config, load_trained, resume, train
 from nanotorch.train.load import shipped
+from nanotorch.train.run import History
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -98,6 +99,9 @@ def test_the_history_has_a_row_for_each_epoch_or_step(capsys, monkeypatch) -> No
     assert [math.isnan(value) for value in history["validation/loss"]] == [True, False, False]
     lines = str(history).splitlines()
     assert lines[0].split() == list(history)
+    for count, shown in ((20, range(20)), (99, [*range(10), "...", *range(89, 99)])):
+        rows = str(History([{"epoch": k, "train/epoch_loss": 0.5} for k in range(count)]))
+        assert [row.split()[0] for row in rows.splitlines()[1:]] == [*map(str, shown)]
     assert re.fullmatch(r"2 +\S+ +\S+ +\S+ +\S+ +\S+", lines[2])
     run = train(write_example(Path(), MINIMIZATION), verbose=False)
     shown = ["step", "function/value", "x/0", "x/1", "train/lr", "function/gradient_norm"]
