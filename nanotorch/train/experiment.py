@@ -29,7 +29,7 @@ from .load import plain
 from .loop import DIVERGED, Callback, Loop, Tagged, Task
 from .metrics import align_rows
 from .plots import Plot
-from .run_directory import EVENTS, METRICS, CheckpointError, finite_values
+from .run_directory import EVENTS, METRICS, finite_values
 from .step import TrainingStep
 
 Graph = tuple[nn.Module, *tuple[torch.Tensor, ...]]
@@ -233,10 +233,6 @@ class Recorder:
         self._path = directory / METRICS
         self._position: Mapping[str, Any] | None
         self._position, step = resumed or (None, None)
-        if self._position is not None:
-            size = self._position["metrics"]
-            if not 0 <= size <= (self._path.stat().st_size if self._path.exists() else 0):
-                raise CheckpointError(self._path, "lacks lines that it had at the checkpoint")
         self.events = TensorBoardEvents(directory, step) if tensorboard else None
 
     def begin(self) -> None:

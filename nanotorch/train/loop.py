@@ -284,7 +284,7 @@ class StopOnSignal(Callback):
     so the first signal raises `KeyboardInterrupt` there.
     """
 
-    numbers = [n for n in signal.Signals if n.name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    numbers = tuple(n for n in signal.Signals if n.name in ("SIGINT", "SIGTERM", "SIGHUP"))
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None

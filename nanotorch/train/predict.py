@@ -3,7 +3,6 @@
 import argparse
 import errno
 import os
-import shlex
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +17,22 @@ from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
 from .build import Characters, Kind, Outputs
-from .commands import call_again, import_components
+from .commands import import_components
 from .config import Place, name_text, read_failure, refusal, usage_error
 from .csv_file import csv_text, read_csv
 from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
 from .metrics import Array, number, wrap_to_screen
-from .run import FINISHED, RUNNING, WEIGHTS, belongs_to_run, find_run, load_own_config, read_record
+from .run import (
+    FINISHED,
+    RUNNING,
+    WEIGHTS,
+    belongs_to_run,
+    find_run,
+    how_to_resume,
+    load_own_config,
+    read_record,
+)
 from .run_directory import CheckpointError, cannot_read, locked, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepare_inputs
@@ -130,11 +138,12 @@ def load_trained(target: str | Path) -> Trained:
     if not isinstance(config, TrainedConfig):
         raise CheckpointError(directory, "is the run of a minimization, which has no model")
     path = directory / "preprocessing.json"
-    record = read_json(path, Preprocessing)
+    advice = f"remove {WEIGHTS}, too; then this writes both again: {how_to_resume(directory)}"
+    record = read_json(path, Preprocessing, advice)
     try:
         kind, preprocessing = kind_of(config), Preprocessing.from_record(record)
     except ValueError as error:
-        raise CheckpointError(path, str(error)) from None
+        raise CheckpointError(path, f"{error}; {advice}") from None
     example = np.zeros((2, *preprocessing.shape), dtype=np.float32)
     if isinstance(config, TextConfig):
         example = np.zeros((2, config.data.context), dtype=np.int64)
@@ -146,16 +155,17 @@ def load_trained(target: str | Path) -> Trained:
     try:
         model.load_state_dict(load(path))
     except FileNotFoundError:
-        again = f"{call_again()} --resume {shlex.quote(str(directory))}"
         if status == FINISHED:
-            raise CheckpointError(path, f"is missing; this writes it again: {again}") from None
-        message = f"was {status} before there were weights; to resume it: {again}"
-        raise CheckpointError(directory, message) from None
+            message = f"is missing; this writes it again: {how_to_resume(directory)}"
+            raise CheckpointError(path, message) from None
+        message = f"was {status} before there were weights; to resume it: "
+        raise CheckpointError(directory, f"{message}{how_to_resume(directory)}") from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except (RuntimeError, ValueError, KeyError, EOFError) as error:
         text_of = str(error).removeprefix(f"{path}").lstrip(": ")
-        raise CheckpointError(path, f"does not fit this run's model: {text_of}") from None
+        message = f"does not fit this run's model: {text_of}; remove it, then this writes it again"
+        raise CheckpointError(path, f"{message}: {how_to_resume(directory)}") from None
     return Trained(config, model.eval(), kind, dataset, directory, status)
 
 

@@ -123,7 +123,8 @@ def read_record(directory: Path) -> dict[str, Any]:
     """Return the contents of a run's `run.json`."""
     values = run_directory.read_json(directory / RECORD, RecordValues)
     if values["status"] == FINISHED and not {"steps", "results"} <= values.keys():
-        raise CheckpointError(directory / RECORD, "is finished, but lacks steps or results")
+        message = f"is finished, but lacks steps or results; {run_directory.ANEW}"
+        raise CheckpointError(directory / RECORD, message)
     return values
 
 
@@ -547,11 +548,7 @@ class Run:
     def _say_how_to_resume(self, condition: str = "") -> None:
         written = (self.directory / "config.yaml").exists()
         if written and not self.temporary:
-            launcher = f"mpiexec -n {ranks.size()} " * (ranks.size() > 1)
-            program = f"{launcher}{call_again(self.program)}"
-            again = f"{program} --resume {shlex.quote(str(self.directory))}"
-            if self._config.experiment == FIT:
-                again = f"fit(..., resume={str(self.directory)!r})"
+            again = how_to_resume(self.directory, self._config.experiment, self.program)
             line = f"to resume{condition}: {again}"
             if sys.stdout.isatty() and len(line) > screen():
                 line = line.replace(": ", ":\n  ", 1)
@@ -567,6 +564,14 @@ class Run:
 
 
 # Resuming a run: it takes the same steps as an uninterrupted run.
+
+
+def how_to_resume(directory: Path, experiment: str = "", program: str = TRAIN) -> str:
+    """Return the command, or the call of `fit`, that resumes a run."""
+    if experiment == FIT:
+        return f"fit(..., resume={str(directory)!r})"
+    launcher = f"mpiexec -n {ranks.size()} " * (ranks.size() > 1)
+    return f"{launcher}{call_again(program)} --resume {shlex.quote(str(directory))}"
 
 
 FROM_THE_BEGINNING: dict[str, Any] = {
@@ -638,7 +643,8 @@ def resume(
     experiment = build_experiment(loaded)
     for name, checksum in checksums(experiment).items():
         if values["data"].get(name) != checksum:
-            raise CheckpointError(Path(name), "has changed since the run began")
+            message = "has changed since the run began; restore it, or start a new run"
+            raise CheckpointError(Path(name), message)
     run = Run(loaded, experiment, directory, Record(directory, values), program, verbose)
     return continue_run(run, chosen, bool(overrides), command)
 
@@ -666,8 +672,8 @@ def continue_run(
         for problem in problems if not ranks.rank() else ():
             print(f"warning: {problem}; continuing from the one before", file=sys.stderr)
         if state is None and steps and status not in (DIVERGED, RUNNING):
-            message = f"has taken {steps} steps, but its checkpoints are gone; start a new run"
-            raise CheckpointError(directory, message)
+            message = f"has taken {steps} steps, but its checkpoints are gone"
+            raise CheckpointError(directory, f"{message}; {run_directory.ANEW}")
         state = state or FROM_THE_BEGINNING
         if "task" in state:
             load_state(experiment, state["task"], state["loop"], chosen or directory)
@@ -727,11 +733,14 @@ def load_own_config(directory: Path, overrides: Sequence[str] = ()) -> LoadedCon
         except CheckpointError:
             imports = ()
         missing = [name for name in imports if name not in imported]
-        if not missing:
+        message, place = "restore what has changed since the run began, or start a new run", path
+        if missing:
+            message = f"the run was made with {' '.join(as_options(missing))}; add this again"
+            place = directory / RECORD
+        elif not all(str(problem.place).startswith(str(path)) for problem in error.problems):
             raise
-        message = f"the run was made with {' '.join(as_options(missing))}; add this again"
-        record = Problem("", message, Place(source=str(directory / RECORD)))
-        raise ConfigError([*error.problems, record]) from None
+        advice = Problem("", message, Place(source=str(place)))
+        raise ConfigError([*error.problems, advice]) from None
 
 
 def find_run(target: str | Path) -> tuple[Path, Path | None]:
@@ -751,7 +760,8 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
                 message = f"is missing: no run yet; train one: {call_again()} --config FILE"
                 raise CheckpointError(note, message) from None
             except UnicodeDecodeError:
-                raise CheckpointError(note, "is not text in UTF-8") from None
+                message = "is not text in UTF-8; name the directory of the run instead"
+                raise CheckpointError(note, message) from None
         for place in (path, Path("runs") / path):
             if not (place / "config.yaml").exists() and (found := [*place.glob("*/config.yaml")]):
                 path = max(file.parent for file in found)  # their names begin with the time
@@ -769,6 +779,7 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
             raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
+            message += "; restore it, or start a new run" * (directory / RECORD).exists()
             began = f"; train it: {call_again()} --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)
     except OSError as error:  # a name that is too long, for example
@@ -797,4 +808,5 @@ def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], sour
         experiment.load_training_state(state)
     except REFUSALS as error:
         text = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise CheckpointError(source, f"does not fit this configuration: {text}") from None
+        told = "restore the settings, resume an earlier checkpoint, or start a new run"
+        raise CheckpointError(source, f"does not fit this configuration: {text}; {told}") from None

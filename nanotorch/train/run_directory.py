@@ -35,6 +35,8 @@ from .schema import Checkpoint
 
 
 KIND, VERSION = "state of a training", 2
+ANEW = "start a new run with the settings in its config.yaml"
+"""The advice for a run that cannot be resumed."""
 
 
 class CheckpointError(Exception):
@@ -169,23 +171,24 @@ def write_json(path: Path, value: Any, in_place: bool = False) -> None:
             file.truncate()
 
 
-def read_json(path: Path, hint: Any) -> Any:
+def read_json(path: Path, hint: Any, advice: str = ANEW) -> Any:
     """Return the value in a JSON file of a run.
 
     Args:
         path: the file.
         hint: the type hint of the value, as in `find_mismatch`.
+        advice: what to do if the file cannot be used.
     """
     try:
         value = json.loads(read_limited(path, LARGEST_JSON))
         problem = "is nested too deeply" if is_deep(value) else find_mismatch(value, hint)
     except OSError as error:
-        raise cannot_read(path, error) from None
+        problem = f"cannot be read: {error.strerror or error}"
     except (ValueError, RecursionError) as error:
         problem = f"is not JSON: {error}"
     if problem is None:
         return value
-    raise CheckpointError(path, problem)
+    raise CheckpointError(path, f"{problem}; {advice}")
 
 
 def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
@@ -451,7 +454,11 @@ def newest_state(
         if (path.name in FILES or path.match(EVENTS)) and not path.is_file():
             raise CheckpointError(path, "should be a file of the run; move it away")
     if chosen is not None:
-        return own_state(chosen, identity), []
+        try:
+            return own_state(chosen, run, identity), []
+        except CheckpointError as error:
+            error.args = (f"{error}; resume {run}, which takes its newest sound checkpoint",)
+            raise
     problems: list[CheckpointError] = []
     try:
         paths = newest_first(run / CHECKPOINTS)
@@ -459,20 +466,20 @@ def newest_state(
         raise cannot_read(run / CHECKPOINTS, error) from None
     for path in paths:
         try:
-            return own_state(path, identity), problems
+            return own_state(path, run, identity), problems
         except CheckpointError as error:
             problems.append(error)
     if problems:
         listed = "\n  ".join(map(str, problems))
-        raise CheckpointError(run, f"none of its checkpoints can be used:\n  {listed}")
+        raise CheckpointError(run, f"none of its checkpoints can be used; {ANEW}:\n  {listed}")
     return None, []
 
 
-def own_state(path: Path, identity: str) -> Any:
+def own_state(path: Path, run: Path, identity: str) -> Any:
     """Return the state in a checkpoint.
 
     Raises:
-        CheckpointError: if it is damaged, or not of the run `identity`.
+        CheckpointError: if it is damaged, or not of the run `identity` in the directory `run`.
     """
     try:
         state = load_checkpoint(path)
@@ -490,6 +497,9 @@ def own_state(path: Path, identity: str) -> Any:
     if state["run"] != identity:
         other = f"belongs to another run, {quoted(state['run'])}, not {quoted(identity)}"
         raise CheckpointError(path, other)
+    metrics = run / METRICS
+    if files["metrics"] > (metrics.stat().st_size if metrics.exists() else 0):
+        raise CheckpointError(path, f"{METRICS} lacks lines that it had then")
     return state
 
 

@@ -36,7 +36,7 @@ from .config import (
 )
 from .csv_file import csv_text
 from .load import CAUSED, load_config, run_name, settings_of
-from .loop import INTERRUPTED, sign_of
+from .loop import INTERRUPTED, OUT_OF_TIME, sign_of
 from .metrics import align_rows, duration, screen, wrap_to_screen
 from .plots import available, comparison, no_plots, series
 from .run import (
@@ -48,9 +48,19 @@ from .run import (
     belongs_to_run,
     build_experiment,
     find_run,
+    how_to_resume,
     read_record,
 )
-from .run_directory import TABLE, CheckpointError, create_run_directory, locked, read_metrics
+from .run_directory import (
+    CHECKPOINTS,
+    STEPS,
+    TABLE,
+    CheckpointError,
+    create_run_directory,
+    locked,
+    read_metrics,
+    step_of,
+)
 
 # The comparison of runs in a table.
 
@@ -103,6 +113,8 @@ def read_outcome(directory: Path, name: str) -> Outcome:
     if record["status"] == RUNNING:
         with suppress(CheckpointError), locked(directory) as has_locks:
             record["status"] = KILLED if has_locks else RUNNING
+        kept = (directory / CHECKPOINTS).glob(STEPS)
+        record["steps"] = max([0, *map(step_of, kept)])
     # A record has null for numbers that are not finite.
     numbers = {**record.get("results", {}), "seconds": record.get("seconds")}
     results = {k: math.nan if value is None else float(value) for k, value in numbers.items()}
@@ -311,7 +323,12 @@ def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> 
         lines.append(
             wrap_to_screen(f"{metric} cannot be compared: the losses are {' and '.join(losses)}")
         )
-    return "\n".join(filter(None, [*lines, best(outcomes, metric)]))
+    lines += filter(None, [best(outcomes, metric)])
+    for run in [run for run in outcomes if run.status in (KILLED, INTERRUPTED, OUT_OF_TIME)][:1]:
+        assert run.directory is not None  # every run that was found has one
+        again = how_to_resume(run.directory, run.settings.get("experiment", ""))
+        lines.append(f"to resume {run.name}:\n  {again}")
+    return "\n".join(lines)
 
 
 def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
@@ -609,8 +626,7 @@ def report_outcomes(
             for line in ([line for line in lines if line.startswith(DIAGNOSIS)] or lines)[-1:]:
                 print(wrap_to_screen(f"  {line}"))
         if outcome.status.startswith(KILLED_BY) and outcome.directory is not None:
-            again = f"{commands.call_again()} --resume"
-            print(f"  to resume: {again} {shlex.quote(str(outcome.directory))}")
+            print(f"  to resume: {how_to_resume(outcome.directory)}")
     if not known:
         print(f"--metric: no run has measured it; known: {', '.join(measured)}", file=sys.stderr)
         return 2

@@ -112,7 +112,7 @@ def recorded(directory: Path, name: str) -> list[Any]:
     return [line[name] for line in metrics_of(directory) if name in line]
 
 
-def refusal_of(call: Callable[..., Any], kind: type[Exception] = ConfigError) -> Callable[..., str]:
+def refusal_of(call: Callable[..., Any], kind: Any = ConfigError) -> Callable[..., str]:
     """A function that makes the call and gives the text of its error."""
 
     def refusal(*args: Any, **kwargs: Any) -> str:

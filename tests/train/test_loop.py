@@ -176,7 +176,9 @@ def test_callbacks_of_one_class_keep_their_own_states() -> None:
 
 
 def test_a_method_that_is_no_event_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(TypeError, match=r"^A\.on_epoch_end is no event; did you mean 'on_epoch'\?$"):
+    with pytest.raises(
+        TypeError, match=r"^A\.on_epoch_end is no event; did you mean 'on_epoch'\?$"
+    ):
         type("A", (Callback,), {"on_epoch_end": stop})
     type("B", (Callback,), {"one": stop, "_on_epoch_end": stop})
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from nanotorch.distributed.group import launcher
 from tests.distributed.test_programs import of_mpich
 from tests.patience import wait_until
 from tests.several import processes_here

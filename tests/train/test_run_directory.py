@@ -18,9 +18,10 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.serialization.files import naming_file, write_atomically
-from nanotorch.train import resume
+from nanotorch.train import ConfigError, resume
 from nanotorch.train.experiment import Recorder
 from nanotorch.train.run_directory import (
+    ANEW,
     KIND,
     VERSION,
     CheckpointError,
@@ -121,7 +122,7 @@ def test_a_run_without_a_time_has_its_name_to_itself() -> None:
     assert "cannot create a run directory in 'runs/x': File exists" in refusal
 
 
-refusal = refusal_of(resume, CheckpointError)
+refusal = refusal_of(resume, (CheckpointError, ConfigError))
 
 
 DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -143,7 +144,8 @@ def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixtur
     spoil, problem = DAMAGES[damage]
     path = checkpoint(copy, 5)
     path.write_bytes(spoil(path.read_bytes()))
-    assert re.fullmatch(f"{re.escape(str(path))}: {problem}", refusal(path), re.DOTALL)
+    advice = f"resume {copy}, which takes its newest sound checkpoint"
+    assert re.fullmatch(f"{re.escape(str(path))}: {problem}; {advice}", refusal(path), re.DOTALL)
     # The one before is good, and leads to the same end.
     capsys.readouterr()
     assert resumed_alike(copy, whole)
@@ -157,7 +159,7 @@ def test_what_is_no_good_checkpoint() -> None:
     copy = killed(one, 2)
     path = checkpoint(copy, 2)
     path.write_bytes(b"")
-    expected = f"{copy}: none of its checkpoints can be used:\n  {path}: is em"
+    expected = f"{copy}: none of its checkpoints can be used; {ANEW}:\n  {path}: is em"
     assert refusal(copy).startswith(expected)
     foreign = checkpoint(other, 8)
     foreign.write_bytes(checkpoint(one, 8).read_bytes())
@@ -165,6 +167,16 @@ def test_what_is_no_good_checkpoint() -> None:
     assert message.startswith(f"error: {foreign}: belongs to another run, ")
     with pytest.raises(CheckpointError, match="is not the checkpoint of a train"):
         load_checkpoint(one / "weights.safetensors")
+
+
+def test_metrics_that_are_cut_off_are_measured_again(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = finished(REGRESSION)
+    copy = killed(whole, 5, before=True)
+    metrics = load_checkpoint(checkpoint(copy, 3))["recorder"]["metrics"]
+    os.truncate(copy / "metrics.jsonl", metrics)
+    capsys.readouterr()
+    assert resumed_alike(copy, whole)
+    assert capsys.readouterr().err.count(": metrics.jsonl lacks lines that it had then; con") == 2
 
 
 def in_the_way(place: Path) -> None:
@@ -175,11 +187,12 @@ def in_the_way(place: Path) -> None:
 
 SPOILT: list[tuple[Callable[[Path], Any], str]] = [
     (lambda run: shutil.rmtree(run), "there is no such run"),
-    (lambda run: (run / "config.yaml").unlink(), "is not the directory of a run: it has no c"),
-    (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory"),
+    (lambda run: (run / "config.yaml").unlink(), "it has no config.yaml; restore it, or start a"),
+    (lambda run: (run / "config.yaml").write_text("a: 1"), "config.yaml: restore what has changed"),
+    (lambda run: (run / "run.json").unlink(), "cannot be read: No such file or directory; start"),
     (lambda run: (run / "run.json").write_text("{"), "is not JSON: "),
-    (lambda run: (run / "run.json").write_text("{}"), "lacks data, id, status"),
-    (lambda run: (run / "metrics.jsonl").write_text(""), "metrics.jsonl: lacks lines"),
+    (lambda run: (run / "run.json").write_text("{}"), f"lacks data, id, status; {ANEW}"),
+    (lambda run: (run / "metrics.jsonl").write_text(""), ": metrics.jsonl lacks lines"),
     (
         lambda run: in_the_way(run / "checkpoints"),
         "checkpoints: should be a directory of the run; move",

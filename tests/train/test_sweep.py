@@ -19,7 +19,8 @@ from nanotorch.train.cli import main as train_command
 from nanotorch.train.components import CALLBACKS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import settings_in
-from nanotorch.train.run_directory import locked
+from nanotorch.train.run import how_to_resume
+from nanotorch.train.run_directory import locked, step_of
 from nanotorch.train.sweep import (
     Outcome,
     combinations,
@@ -397,7 +398,14 @@ def test_a_killed_run_is_told_from_one_that_runs(runs: list[Path]) -> None:
     record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")
     with locked(runs[0]):
         assert read_outcome(runs[0], "").status == "running"
-    assert read_outcome(runs[0], "").status == "killed"
+    (newest,) = (runs[0] / "checkpoints").glob("step-*")
+    for step in (step_of(newest), 0):  # the steps that are not lost
+        outcome = read_outcome(runs[0], "")
+        assert (outcome.status, outcome.steps) == ("killed", step)
+        *_, how, again = compared()
+        assert how.startswith("to resume ")
+        assert again == f"  {how_to_resume(runs[0])}"
+        newest.unlink(missing_ok=True)
 
 
 def test_tables_of_outcomes() -> None:
