@@ -345,6 +345,7 @@ def test_a_run_whose_terminal_closes_keeps_its_last_step() -> None:
     write_example(Path(), REGRESSION.replace("epochs: 2", "epochs: 100000000"))
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` lets all ignore it
         os.execve(SCRIPT[0], [*SCRIPT, "--config", "x.yaml", "log.every=1"], ENVIRONMENT)
     records = "x/*/metrics.jsonl"
     wait_until(lambda: any(path.stat().st_size for path in Path("runs").glob(records)))
