@@ -41,7 +41,6 @@ from .config import (
 from .dataset import Dataset, Targets
 from .loop import Callback, Loop
 from .metrics import class_metrics, classification_metrics, matrix_text, regression_metrics
-from .run_directory import same_structure
 from .schema import Model
 
 LARGEST_LAYER = 50_000_000
@@ -353,10 +352,7 @@ class Schedule(Callback):
             if (before := state["arguments"][name]) != value:
                 raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
         configured = {*LENGTHS.values(), *self._arguments}
-        kept = strip_state(configured, state["state"])
-        if not same_structure(kept, strip_state(configured, self._scheduler.state_dict())):
-            raise ValueError("the scheduler's state is not its own")
-        self._scheduler.load_state_dict(kept)
+        self._scheduler.load_state_dict(strip_state(configured, state["state"]))
         for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
             if hasattr(scheduler, "base_lrs"):  # the user may have changed the rates
                 groups = scheduler.optimizer.param_groups

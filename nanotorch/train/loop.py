@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from . import ranks
 from .config import did_you_mean
@@ -22,20 +22,8 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 
-class LoopState(TypedDict):
-    """The state of a loop that a resumed run needs."""
-
-    epoch: int
-    step: int
-    position: int | None
-    loss: float
-    first_loss: float
-    samples: int
-    stop_reason: str | None
-    callbacks: dict[str, Any]
-
-
-KEPT = [name for name in LoopState.__annotations__ if name != "callbacks"]
+KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
+"""The attributes of a loop that a resumed run needs."""
 
 
 class Task(Protocol):

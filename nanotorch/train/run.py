@@ -8,8 +8,8 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -22,7 +22,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 
 import nanotorch as torch
-from nanotorch import nn, optim
+from nanotorch import nn
 from nanotorch.serialization import load, save
 from nanotorch.serialization.files import (
     open_file,
@@ -68,7 +68,6 @@ class RecordValues(TypedDict):
     status: str
     id: str
     data: dict[str, str]
-    command: NotRequired[list[str]]
     imports: NotRequired[list[str]]
     processes: NotRequired[int]
     seconds: NotRequired[float]
@@ -469,11 +468,8 @@ class Run:
         callbacks = [self._finite, self._signals, *experiment.callbacks(recorder), keeping]
         loop = Loop(experiment, experiment.steps, callbacks)
         if self.saved is not None and "task" in self.saved:
-            try:
+            with fitting(self.directory):
                 loop.load_state(self.saved["loop"])
-            except REFUSALS as error:
-                problem = f"its checkpoint does not fit this configuration: {error}"
-                raise CheckpointError(self.directory, problem) from None
             if self.fresh:
                 loop.stop_reason = None
             if self.finished and loop.complete:
@@ -676,7 +672,11 @@ def continue_run(
             raise CheckpointError(directory, f"{message}; {run_directory.ANEW}")
         state = state or FROM_THE_BEGINNING
         if "task" in state:
-            load_state(experiment, state["task"], state["loop"], chosen or directory)
+            # Loaders and optimizers use their state only when they continue: a step is tried first.
+            with fitting(chosen or directory), np.errstate(all="ignore"):
+                experiment.load_training_state(copy.deepcopy(state["task"]))
+                experiment.plain_step(next(experiment.endless(state["loop"]["position"] or 0)))
+                experiment.load_training_state(state["task"])
         if (taken := state["loop"]["step"]) > experiment.steps:
             message = f"has taken {taken} steps, but is now to take only {experiment.steps}"
             raise CheckpointError(directory, f"{message}; {MORE}")
@@ -755,12 +755,10 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
         if path.name == NEWEST and not path.exists():
             note = (path.parent if path.parent.name else Path("runs")) / run_directory.LATEST
             try:
-                path = note.parent / read_limited(note, LARGEST_NOTE).decode().strip()
+                text = read_limited(note, LARGEST_NOTE).decode("utf-8", "replace")
+                path = note.parent / text.strip()
             except FileNotFoundError:
                 message = f"is missing: no run yet; train one: {call_again()} --config FILE"
-                raise CheckpointError(note, message) from None
-            except UnicodeDecodeError:
-                message = "is not text in UTF-8; name the directory of the run instead"
                 raise CheckpointError(note, message) from None
         for place in (path, Path("runs") / path):
             if not (place / "config.yaml").exists() and (found := [*place.glob("*/config.yaml")]):
@@ -787,26 +785,11 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
     return directory, chosen
 
 
-@np.errstate(all="ignore")
-def load_state(experiment: Experiment, state: Any, loop: Mapping[str, Any], source: Path) -> None:
-    """Let an experiment continue from the `state` in a checkpoint.
-
-    Loaders and optimizers use their state only when they continue, so a step is tried first.
-    """
+@contextmanager
+def fitting(source: Path) -> Iterator[None]:
+    """Tell of an error in the block as of a checkpoint that does not fit the configuration."""
     try:
-        experiment.load_training_state(copy.deepcopy(state))
-        experiment.plain_step(next(experiment.endless(loop["position"] or 0)))
-        # An optimizer silently begins values anew that its state lacks. Its values may differ from
-        # step to step if it searches, is the user's, or began with other options.
-        tried, kept = experiment.training_state()["optimizer"], state["optimizer"]
-        searching = isinstance(experiment.optimizer, optim.LBFGS)
-        if loop["step"] and not (searching or imported or tried["began"] != kept["began"]):
-            for index, entry in tried["state"]["state"].items():
-                for name in entry:
-                    if kept["state"]["state"].get(index, {}).get(name) is None:
-                        raise ValueError(f"it lacks the optimizer's {name} of parameter {index}")
-        experiment.load_training_state(state)
+        yield
     except REFUSALS as error:
-        text = f"it lacks {error}" if isinstance(error, KeyError) else error
-        told = "restore the settings, resume an earlier checkpoint, or start a new run"
-        raise CheckpointError(source, f"does not fit this configuration: {text}; {told}") from None
+        told = f"{error}; restore the settings, or start a new run"
+        raise CheckpointError(source, f"does not fit this configuration: {told}") from None

@@ -12,7 +12,7 @@ from dataclasses import is_dataclass
 from datetime import datetime
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from nanotorch.serialization.files import (
 
 from . import ranks
 from .config import describe_hint, name_text, quoted
-from .loop import DIVERGED, Callback, Loop, LoopState, sign_of
+from .loop import DIVERGED, Callback, Loop, sign_of
 from .schema import Checkpoint
 
 # The state of a training in a file; a sound one exists at every moment.
@@ -72,19 +72,6 @@ def load_checkpoint(path: Path) -> Any:
     return content.get("state")
 
 
-def same_structure(value: Any, own: Any) -> bool:
-    """Return whether `value` has the same members as `own`, of the same kinds."""
-    if isinstance(own, dict) and isinstance(value, dict):
-        return value.keys() == own.keys() and all(
-            same_structure(value[key], own[key]) for key in own
-        )
-    if isinstance(own, list | tuple) and isinstance(value, list | tuple):
-        return len(value) == len(own) and all(map(same_structure, value, own))
-    if isinstance(own, str):  # a choice of words
-        return bool(value == own)
-    return type(value) is type(own) or {type(value), type(own)} <= {int, float}
-
-
 # A run directory belongs to one process at a time.
 
 
@@ -126,7 +113,6 @@ FILES = (METRICS, "run.json", "config.yaml", "preprocessing.json", "weights.safe
 DIRECTORIES = ("checkpoints", "plots")
 LARGEST_JSON = 100_000_000
 LARGEST_METRICS = 2_000_000_000
-DEEPEST_JSON = 20
 
 
 def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
@@ -181,7 +167,7 @@ def read_json(path: Path, hint: Any, advice: str = ANEW) -> Any:
     """
     try:
         value = json.loads(read_limited(path, LARGEST_JSON))
-        problem = "is nested too deeply" if is_deep(value) else find_mismatch(value, hint)
+        problem = find_mismatch(value, hint)
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
     except (ValueError, RecursionError) as error:
@@ -206,12 +192,6 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
             if all(value is None or isinstance(value, float) for value in values.values()):
                 found.append(values)
     return found
-
-
-def is_deep(value: Any, most: int = DEEPEST_JSON) -> bool:
-    """Return whether a JSON value is nested more than `most` deep, which no run writes."""
-    inner = value.values() if isinstance(value, dict) else value
-    return not most or (isinstance(value, dict | list) and any(is_deep(v, most - 1) for v in inner))
 
 
 LISTS: Mapping[Any, Any] = dict.fromkeys((Sequence, tuple, np.ndarray), list)
@@ -286,23 +266,6 @@ def versions() -> dict[str, str]:
 CHECKPOINTS = "checkpoints"
 STEPS = "step-*.safetensors"
 BEST = "best-*.safetensors"
-
-
-class Position(TypedDict):
-    """The sizes of the files of measurements, in bytes."""
-
-    metrics: int
-    events: dict[str, int]
-
-
-class State(TypedDict):
-    """The state in a checkpoint."""
-
-    run: str
-    loop: LoopState
-    task: dict[str, Any]
-    recorder: Position
-    seconds: float
 
 
 def step_of(path: Path) -> int:
@@ -453,15 +416,9 @@ def newest_state(
             raise CheckpointError(path, "should be a directory of the run; move it away")
         if (path.name in FILES or path.match(EVENTS)) and not path.is_file():
             raise CheckpointError(path, "should be a file of the run; move it away")
-    if chosen is not None:
-        try:
-            return own_state(chosen, run, identity), []
-        except CheckpointError as error:
-            error.args = (f"{error}; resume {run}, which takes its newest sound checkpoint",)
-            raise
     problems: list[CheckpointError] = []
     try:
-        paths = newest_first(run / CHECKPOINTS)
+        paths = newest_first(run / CHECKPOINTS) if chosen is None else [chosen]
     except OSError as error:
         raise cannot_read(run / CHECKPOINTS, error) from None
     for path in paths:
@@ -470,8 +427,10 @@ def newest_state(
         except CheckpointError as error:
             problems.append(error)
     if problems:
-        listed = "\n  ".join(map(str, problems))
-        raise CheckpointError(run, f"none of its checkpoints can be used; {ANEW}:\n  {listed}")
+        told = f"none of its checkpoints can be used; {ANEW}"
+        if chosen is not None:
+            told = "this checkpoint cannot be used; name the run, which takes its newest sound one"
+        raise CheckpointError(run, "\n  ".join([f"{told}:", *map(str, problems)]))
     return None, []
 
 
@@ -485,20 +444,11 @@ def own_state(path: Path, run: Path, identity: str) -> Any:
         state = load_checkpoint(path)
     except OSError as error:
         raise cannot_read(path, error) from None
-    if problem := find_mismatch(state, State):
-        raise CheckpointError(path, problem)
-    loop, files = state["loop"], state["recorder"]
-    lengths = files["metrics"], *files["events"].values()
-    step, epoch, position = loop["step"], loop["epoch"], loop["position"] or 0
-    possible = min(step, epoch, position, *lengths) >= 0 and 0 <= state["seconds"] < math.inf
-    possible &= step_of(path) in (-1, step) and (epoch == 0) == (step == 0)
-    if not possible or epoch - 1 + (position or 1) > step:  # each epoch has at least one step
-        raise CheckpointError(path, f"cannot be of step {step} in epoch {epoch}")
     if state["run"] != identity:
         other = f"belongs to another run, {quoted(state['run'])}, not {quoted(identity)}"
         raise CheckpointError(path, other)
     metrics = run / METRICS
-    if files["metrics"] > (metrics.stat().st_size if metrics.exists() else 0):
+    if state["recorder"]["metrics"] > (metrics.stat().st_size if metrics.exists() else 0):
         raise CheckpointError(path, f"{METRICS} lacks lines that it had then")
     return state
 
@@ -542,8 +492,6 @@ class OptimizerState:
         self._optimizer.load_state_dict(state["state"])
         groups = self._optimizer.param_groups
         for group, before, now in zip(groups, state["began"], self._began, strict=True):
-            if not same_structure({key: group[key] for key in before}, before):
-                raise ValueError("the optimizer's options have other types than before")
             for key, value in now.items():
                 was = before.get(key)
                 if was == value:

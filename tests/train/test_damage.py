@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import json
-import math
 import os
 import random
 import shutil
@@ -20,7 +19,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-import nanotorch as torch
 from nanotorch.train import load_config, train
 from tests.several import places
 from tests.train.examples import (
@@ -197,8 +195,7 @@ JSON = ("run.json", "preprocessing.json", "metrics.jsonl")
 NEWEST = "checkpoints/step-00000007.safetensors"
 OTHERS = ("config.yaml", "weights.safetensors", "events")
 NAMES = ["id", "data", "mean", "shape", "status", "steps", "results", "columns", "classes", "x"]
-DEEP = [b"[" * n + b"]" * n for n in (30, 900, 100_000)]
-PIECES = [b"\0", b"\xff", b"{", b"}", b"[", b"]", b'"', b",", b"\n", b"NaN", b"1e999", *DEEP]
+PIECES = [b"\0", b"\xff", b"{", b"}", b"[", b"]", b'"', b",", b"\n", b"NaN", b"1e999"]
 WITH_STATES = (
     "checkpoint={seconds: 0, last: 3}",
     "optimizer={name: Adam, lr: 0.1}",
@@ -343,14 +340,6 @@ def rewritten(data: bytes, name: str, chance: random.Random) -> bytes:
 
 
 MISSING = object()
-FORGERIES = [MISSING, None, "x", -1, math.nan, [], {}, {"y": [1]}, torch.zeros(3)]
-PLACES = [
-    *("seconds", "recorder.events", "task", "task.model.0.bias", "task.random", "task.loader.pass"),
-    *("task.loader.sources", "task.loader.pass.start.random", "task.loader.pass.batches"),
-    *("task.optimizer.state.state.0.step", "task.optimizer.state.state.1.exp_avg"),
-    *("task.optimizer.state.param_groups.0.betas", "loop.step", "loop.callbacks.StopEarly.best"),
-    *("loop.callbacks.RecordEpochs.0", "loop.callbacks.Schedule.state._schedulers.1.last_epoch"),
-]
 
 
 def keys_of(tree: Any) -> list[tuple[Any, ...]]:
@@ -371,59 +360,6 @@ def replaced(tree: Any, keys: tuple[Any, ...], value: Any) -> Any:
     if inner[key] is MISSING:
         del inner[key]
     return inner if isinstance(tree, dict) else type(tree)(inner.values())
-
-
-def codes_of_forgeries(run: Path, keys: tuple[Any, ...], values: list[Any]) -> list[int]:
-    """The exit codes after values were put into a place of the only checkpoint's state."""
-    codes = []
-    for value in values:
-        content = replaced(torch.load(run / NEWEST), ("state", *keys), value)
-        place = Path(shutil.copytree(run, "run"))
-        for path in place.glob("checkpoints/*"):
-            path.unlink()
-        torch.save(content, place / NEWEST)
-        codes.append(answer("resume", place))
-        shutil.rmtree(place)
-    return codes
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_a_state_with_something_else_in_a_place_is_refused(place: str, whole: Path) -> None:
-    write_example(Path())
-    state = torch.load(whole / NEWEST)["state"]
-    (keys,) = [keys for keys in keys_of(state) if ".".join(map(str, keys)) == place]
-    assert codes_of_forgeries(whole, keys, [MISSING, "x"]) == [2, 2]
-
-
-def test_a_checkpoint_of_another_step_or_epoch_is_refused(whole: Path) -> None:
-    """What was measured since would be there twice."""
-    write_example(Path())
-    for name, values in (
-        ("step", [0, 1, 6, 8]), ("epoch", [0, 6, 8, 10**6]), ("position", [7, 10**6])
-    ):  # fmt: skip
-        assert {*codes_of_forgeries(whole, ("loop", name), values)} == {2}
-
-
-@pytest.mark.parametrize("name", ["SGD", "RMSprop"])
-def test_a_momentum_that_is_lost_is_refused(name: str) -> None:
-    path = write_example(Path())
-    more = [f"optimizer={{name: {name}, lr: 0.1, momentum: 0.9}}", "checkpoint.seconds=0"]
-    run = train(load_config(path, more)).directory
-    record = record_of(run)
-    (run / "run.json").write_text(json.dumps(record | {"status": "running"}), "utf-8")
-    (run / "checkpoints/step-00000008.safetensors").unlink()
-    keys: tuple[Any, ...] = ("task", "optimizer", "state", "state", 1)
-    assert codes_of_forgeries(run, keys, [MISSING, {}]) == [2, 2]
-    assert codes_of_forgeries(run, (*keys, "momentum_buffer"), [MISSING, None]) == [2, 2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", range(8))
-def test_whatever_is_in_a_place_of_a_state_there_is_an_answer(share: int, whole: Path) -> None:
-    write_example(Path())
-    state = torch.load(whole / NEWEST)["state"]
-    codes = [codes_of_forgeries(whole, keys, FORGERIES) for keys in keys_of(state)[share::8]]
-    assert sum(2 in one for one in codes) > len(codes) / 2
 
 
 LONG = "x" * 100_000
@@ -473,8 +409,6 @@ def damage(run: Path, chance: random.Random) -> None:
         replace(run, name, chance.choice(list(KINDS)))
     elif what < 0.6 and name in JSON:
         path.write_bytes(rewritten(path.read_bytes(), name, chance))
-    elif what < 0.6 and name == NEWEST:
-        torch.save(changed(torch.load(path), chance, NAMES), path)
     else:
         data = path.read_bytes()
         place = chance.randrange(len(data))

@@ -144,8 +144,8 @@ def test_a_damaged_checkpoint_is_named(damage: str, capsys: pytest.CaptureFixtur
     spoil, problem = DAMAGES[damage]
     path = checkpoint(copy, 5)
     path.write_bytes(spoil(path.read_bytes()))
-    advice = f"resume {copy}, which takes its newest sound checkpoint"
-    assert re.fullmatch(f"{re.escape(str(path))}: {problem}; {advice}", refusal(path), re.DOTALL)
+    told = f"{copy}: this checkpoint cannot be used; name the run, which takes its newest sound one"
+    assert re.fullmatch(re.escape(f"{told}:\n  {path}: ") + problem, refusal(path), re.DOTALL)
     # The one before is good, and leads to the same end.
     capsys.readouterr()
     assert resumed_alike(copy, whole)
@@ -164,7 +164,7 @@ def test_what_is_no_good_checkpoint() -> None:
     foreign = checkpoint(other, 8)
     foreign.write_bytes(checkpoint(one, 8).read_bytes())
     message = mistake(f"train --resume {foreign}")
-    assert message.startswith(f"error: {foreign}: belongs to another run, ")
+    assert f"\n  {foreign}: belongs to another run, " in message
     with pytest.raises(CheckpointError, match="is not the checkpoint of a train"):
         load_checkpoint(one / "weights.safetensors")
 
