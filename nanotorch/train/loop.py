@@ -12,15 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from . import ranks
 from .config import did_you_mean
 from .metrics import wrap_to_screen
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
 
 KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
 """The attributes of a loop that a resumed run needs."""
@@ -493,13 +489,20 @@ class Progress(Callback):
     Args:
         epochs: the number of epochs in the run.
         validate_every: the number of epochs between two measurements; lines follow measurements.
+        bar: whether a bar below the lines shows each moment, as on a terminal.
     """
 
-    def __init__(self, epochs: int, validate_every: int = 1) -> None:
-        self._epochs = epochs
+    def __init__(self, epochs: int, validate_every: int = 1, bar: bool = False) -> None:
+        self._epochs, self._with_bar, self._updated = epochs, bar, 0.0
         self._every = math.ceil(epochs / LINES / validate_every) * validate_every
 
     def on_start(self, loop: Loop) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=loop.steps, initial=loop.step, dynamic_ncols=True, file=sys.stderr,
+            bar_format=BAR_FORMAT, leave=False, disable=not self._with_bar,
+        )  # fmt: skip
         self._start, self._first = time.monotonic(), loop.step
         """The time of the start or resumption, and the number of steps taken before it."""
         self._told = loop.step
@@ -513,12 +516,20 @@ class Progress(Callback):
         inside = loop.position < self._epoch and not loop.complete
         if inside and loop.position % self._within == 0:
             self._tell(loop)
+        if self._bar.disable or (now := time.monotonic()) - self._updated < BAR_INTERVAL:
+            return
+        self._updated = now
+        self._bar.set_description_str(f"epoch {loop.epoch}/{self._epochs}", refresh=False)
+        # The loss has a fixed width, so that the bar keeps its length.
+        self._bar.set_postfix_str(f"{self._speed(loop)}, loss {loop.loss:<8.3g}", refresh=False)
+        self._bar.update(loop.step - self._bar.n)
 
     def on_epoch(self, loop: Loop) -> None:
         if loop.epoch % self._every == 0 or loop.complete:
             self._tell(loop)
 
     def on_end(self, loop: Loop) -> None:
+        self._bar.close()
         if self._told < loop.step:
             self._tell(loop)
 
@@ -544,41 +555,6 @@ class Progress(Callback):
 def format_loss(loss: float) -> str:
     """Return a loss with four digits; trailing zeros align losses in a column."""
     return f"{loss:#.4g}".rstrip(".")
-
-
-class ProgressBar(Progress):
-    """Prints the lines of `Progress`, and a bar below them, on a terminal."""
-
-    def __init__(self, epochs: int, validate_every: int = 1) -> None:
-        super().__init__(epochs, validate_every)
-        self._bar: tqdm[Any] | None = None
-        self._updated = 0.0
-
-    def on_start(self, loop: Loop) -> None:
-        from tqdm import tqdm
-
-        super().on_start(loop)
-        self._bar = tqdm(
-            total=loop.steps, initial=loop.step, dynamic_ncols=True, file=sys.stderr,
-            bar_format=BAR_FORMAT, leave=False,
-        )  # fmt: skip
-
-    def on_step(self, loop: Loop) -> None:
-        super().on_step(loop)
-        now = time.monotonic()
-        if now - self._updated < BAR_INTERVAL:
-            return
-        assert self._bar is not None
-        self._updated = now
-        self._bar.set_description_str(f"epoch {loop.epoch}/{self._epochs}", refresh=False)
-        # The loss has a fixed width, so that the bar keeps its length.
-        self._bar.set_postfix_str(f"{self._speed(loop)}, loss {loop.loss:<8.3g}", refresh=False)
-        self._bar.update(loop.step - self._bar.n)
-
-    def on_end(self, loop: Loop) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        super().on_end(loop)
 
 
 def say(text: str) -> None:

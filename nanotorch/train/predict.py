@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch.serialization import load
 from nanotorch.serialization.files import write
 
-from .build import Characters, Kind, Outputs
+from .build import Characters, Kind
 from .commands import import_components
 from .config import Place, name_text, read_failure, refusal, usage_error
 from .csv_file import csv_text, read_csv
@@ -173,10 +172,6 @@ def predict(options: argparse.Namespace) -> int:
     """Run `nanotorch predict` with its parsed options; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
-
-    def scores(x: NDArray[Any]) -> Outputs:
-        return outputs_of(trained.model, x, BATCH)
-
     if Path(options.run) != trained.directory:
         print(f"run: {trained.directory}", file=sys.stderr)
     if trained.status != FINISHED:
@@ -188,6 +183,7 @@ def predict(options: argparse.Namespace) -> int:
         if options.length < 0 or not 0 <= options.temperature < float("inf"):
             raise usage_error("", "--length and --temperature must not be negative")
         try:
+            scores = lambda x: outputs_of(trained.model, x, BATCH)  # noqa: E731
             asked = options.prompt, options.length, options.temperature, options.seed
             text = trained.kind.continued(scores, trained.dataset, *asked)
             print(wrap_to_screen(text) if sys.stdout.isatty() else text, flush=True)

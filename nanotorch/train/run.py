@@ -355,15 +355,13 @@ def start_run(
             record = Record(directory, values | ranks.rank_facts())
             # No warnings of NumPy: a loss that is not finite ends the run anyway.
             with run_directory.locked(directory), record, np.errstate(all="ignore"):
-                run = Run(loaded, experiment, directory, record, program, verbose)
-                run.temporary = scratch
-                result = run.run()
+                result = Run(loaded, experiment, directory, record, program, verbose, scratch).run()
         finally:
             with suppress(OSError):  # the directory is not empty if the run has begun
                 directory.rmdir()
         if rehearsed and verbose:
             print("fast_dev_run: the run directory is removed", flush=True)
-        if run.temporary:
+        if scratch:
             _ = result.history  # read it before the directory is removed
         return result
 

@@ -127,13 +127,9 @@ def create_run_directory(root: Path, name: str, timed: bool = True) -> Path:
     parent.mkdir(parents=True, exist_ok=timed)
     if not timed:
         return parent
-    while True:
-        time = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-        directory = parent / f"{time}-{os.urandom(3).hex()}"
-        # If two runs start in the same instant, the one that makes the directory owns it.
-        with contextlib.suppress(FileExistsError):
-            directory.mkdir()
-            return directory
+    directory = parent / f"{datetime.now().strftime('%Y-%m-%d_%H-%M-%S')}-{os.urandom(3).hex()}"
+    directory.mkdir()
+    return directory
 
 
 def write_json(path: Path, value: Any, in_place: bool = False) -> None:
@@ -187,15 +183,10 @@ def read_metrics(directory: Path) -> list[Mapping[str, Any]]:
     for line in lines:
         with contextlib.suppress(ValueError, RecursionError):
             values = json.loads(line, parse_int=float)
-            if not isinstance(values, dict) or not {"step", "epoch"} <= values.keys():
-                continue
-            if all(value is None or isinstance(value, float) for value in values.values()):
+            known = isinstance(values, dict) and {"step", "epoch"} <= values.keys()
+            if known and all(isinstance(value, float | None) for value in values.values()):
                 found.append(values)
     return found
-
-
-LISTS: Mapping[Any, Any] = dict.fromkeys((Sequence, tuple, np.ndarray), list)
-"""The types that JSON writes as lists."""
 
 
 def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
@@ -205,7 +196,8 @@ def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
     it lists as `later`. Other members are allowed.
     """
     typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
-    kind = dict if typed else LISTS.get(get_origin(hint), get_origin(hint))
+    kind = dict if typed else get_origin(hint)
+    kind = list if kind in (Sequence, tuple, np.ndarray) else kind
     if kind in (Union, UnionType):
         found = [find_mismatch(value, member, where) for member in arguments]
         return None if None in found else found[0]

@@ -45,7 +45,6 @@ from .loop import (
     EveryFewEpochs,
     Loop,
     Progress,
-    ProgressBar,
     RecordEpochs,
     RecordSteps,
     StopEarly,
@@ -260,7 +259,7 @@ class Training(Experiment):
             every = max(self.epochs // log.histograms, 1)
             shown = events.histograms
             histograms = EveryFewEpochs(lambda step: shown(step, self.tensors()), every)
-        shown_by = ProgressBar if sys.stderr.isatty() else Progress
+        bar = sys.stderr.isatty()
         return [
             StopInTime(train.time_limit) if train.time_limit is not None else None,
             RecordSteps(write, log.every, self.details),
@@ -272,7 +271,7 @@ class Training(Experiment):
             # All ranks take the traced step uncompiled, as rank 0 does.
             TraceStep(events.step if events else nullcontext) if log.tensorboard else None,
             histograms,
-            shown_by(self.epochs, train.validate_every) if log.progress else None,
+            Progress(self.epochs, train.validate_every, bar) if log.progress else None,
             *self._listening,
         ]
 

@@ -14,7 +14,6 @@ from nanotorch.train.loop import (
     Callback,
     Loop,
     Progress,
-    ProgressBar,
     RecordEpochs,
     RecordSteps,
     StopOnSignal,
@@ -294,12 +293,15 @@ def test_epochs_are_recorded_with_the_mean_over_samples() -> None:
     assert loop.measured == {"train/epoch_loss": 2.0, **measure}
 
 
-def test_lines_are_few_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), Progress(200)]).run()
-    shown = capsys.readouterr().out.splitlines()
+@pytest.mark.parametrize("bar", [False, True])
+def test_lines_are_few_and_whole_and_stand_above_the_bar(bar: bool, capsys) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [measuring(), Progress(200, bar=bar)]).run()
+    captured = capsys.readouterr()
+    shown = captured.out.splitlines()
     assert [line.split("/")[0] for line in shown] == [f"epoch {20 * k:3}" for k in range(1, 11)]
     assert shown[-1].startswith("epoch 200/200: loss 0.3125, validation loss 0.2500, ")
     assert shown[-1].endswith(" steps/s")
+    assert bool(re.search(r"\r +\r$", captured.err)) == bar
 
 
 def test_a_line_has_the_validation_loss_of_its_own_epoch(capsys) -> None:
@@ -320,9 +322,9 @@ def test_a_long_epoch_shows_lines_too(capsys: pytest.CaptureFixture[str]) -> Non
     assert shown == [*epochs[0], "epoch 1/2", *epochs[1], "epoch 2/2"]
 
 
-@pytest.mark.parametrize("shown", [ProgressBar, Progress])
-def test_the_last_line_is_where_the_run_stopped(shown: type[Progress], capsys) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 400, [shown(200), At(stop, 7)]).run()
+@pytest.mark.parametrize("bar", [False, True])
+def test_the_last_line_is_where_the_run_stopped(bar: bool, capsys) -> None:
+    Loop(Losses((0.5, 1), (0.125, 1)), 400, [Progress(200, bar=bar), At(stop, 7)]).run()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("epoch   4/200, step 7/400: loss 0.5000, ")
 
@@ -337,16 +339,7 @@ def test_slow_steps_are_told_by_their_seconds(capsys: pytest.CaptureFixture[str]
     assert re.fullmatch(r"epoch 1/1: loss 0\.5000, \d\.\d s/step\n", capsys.readouterr().out)
 
 
-def test_the_lines_stand_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    Loop(Losses((0.5, 1), (0.125, 1)), 40, [measuring(), ProgressBar(20)]).run()
-    captured = capsys.readouterr()
-    assert re.search(r"\r +\r$", captured.err)
-    lines = captured.out.splitlines()
-    assert len(lines) == 10
-    assert lines[-1].startswith("epoch 20/20: loss 0.3125, validation loss 0.2500, ")
-
-
 def test_the_bar_of_a_run_that_fails_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="as planned"):
-        Loop(Losses((0.5, 1)), 9, [ProgressBar(9), At(fail)]).run()
+        Loop(Losses((0.5, 1)), 9, [Progress(9, bar=True), At(fail)]).run()
     assert re.search(r"\r +\r$", capsys.readouterr().err)

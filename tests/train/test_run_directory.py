@@ -9,7 +9,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from nanotorch.train.run_directory import (
     locked,
     write_json,
 )
-from tests.several import in_threads
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -47,32 +45,11 @@ from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
 from tests.train.test_resume import checkpoint, finished, killed, resumed_alike
 
 
-def test_many_runs_at_once_share_no_directory() -> None:
-    made: list[Path] = []
-    barrier = threading.Barrier(8)
-
-    def make() -> None:
-        barrier.wait()
-        made.extend(create_run_directory(Path("runs"), "x") for _ in range(25))
-
-    in_threads(lambda _: make(), 8)
-    assert len(set(made)) == 200
-    assert len(list(Path("runs/x").iterdir())) == 200
-
-
-class FrozenTime:
-    """A clock that stands."""
-
-    now = classmethod(lambda cls: cls)
-    strftime = staticmethod(lambda pattern: "now")
-
-
-def test_a_name_that_is_taken_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokens = iter([b"aaa", b"aaa", b"bbb"])
-    monkeypatch.setattr("nanotorch.train.run_directory.os.urandom", lambda n: next(tokens))
-    monkeypatch.setattr("nanotorch.train.run_directory.datetime", FrozenTime)
-    made = [create_run_directory(Path("runs"), "x").name for _ in range(2)]
-    assert made == ["now-616161", "now-626262"]
+def test_runs_that_begin_at_once_share_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len({create_run_directory(Path("runs"), "x") for _ in range(9)}) == 9
+    monkeypatch.setattr("nanotorch.train.run_directory.os.urandom", lambda n: b"aaa")
+    with pytest.raises(FileExistsError):
+        {create_run_directory(Path("runs"), "x") for _ in range(99)}
 
 
 def test_the_newest_is_named() -> None:
