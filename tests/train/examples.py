@@ -151,6 +151,18 @@ def mistake(command: str, *more: str) -> str:
     return errors
 
 
+class Kept:
+    """A recorder that keeps everything."""
+
+    events = None
+
+    def __init__(self) -> None:
+        self.records: list[tuple[int, int, dict[str, float]]] = []
+
+    def write(self, step: int, epoch: int, values: Any, passing: Any = None) -> None:
+        self.records.append((step, epoch, dict(values)))
+
+
 class At(Callback):
     """Does something after each step, or after one."""
 

@@ -46,6 +46,13 @@ def accumulated(directory: Path) -> EventAccumulator:
     ).Reload()
 
 
+def curves(directory: Path) -> dict[str, list[tuple[int, float]]]:
+    """The points of each curve, but for those of times."""
+    events = accumulated(directory)
+    tags = set(events.Tags()["scalars"]) - {"train/samples_per_second"}
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in tags}
+
+
 def shown(text: str, *overrides: str) -> EventAccumulator:
     run = result_of(text, "log.tensorboard=true", *overrides)
     return accumulated(run.directory)

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from nanotorch.train.loop import (
     StopOnSignal,
 )
 from tests.several import in_threads
-from tests.train.examples import At
+from tests.train.examples import At, Kept
 from tests.train.test_cli import posix
 
 
@@ -193,18 +193,6 @@ class Losses:
 
     def step(self, batch: Any) -> tuple[float, int]:
         return batch  # type: ignore[no-any-return]
-
-
-class Kept:
-    """Keeps everything."""
-
-    def __init__(self) -> None:
-        self.records: list[tuple[int, int, dict[str, float]]] = []
-
-    def write(
-        self, step: int, epoch: int, values: Mapping[str, float], passing: Any = None
-    ) -> None:
-        self.records.append((step, epoch, dict(values)))
 
 
 def measuring(every: int = 1) -> Callback:

@@ -11,11 +11,10 @@ import nanotorch as torch
 from nanotorch.train.components import FUNCTIONS, register_function
 from nanotorch.train.config import ConfigError
 from nanotorch.train.experiment import Recorder
-from nanotorch.train.load import load_config
 from nanotorch.train.loop import Loop
 from nanotorch.train.minimization import Minimization
 from tests.tolerances import rounding
-from tests.train.examples import MINIMIZATION, write_example
+from tests.train.examples import MINIMIZATION, Kept, loaded
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "minimization.json").read_text("utf-8"))
 EXPRESSIONS = {
@@ -29,23 +28,10 @@ EXPRESSIONS = {
 }
 
 
-class Kept:
-    """A recorder that keeps everything."""
-
-    events = None
-
-    def __init__(self) -> None:
-        self.records: list[tuple[int, int, dict[str, float]]] = []
-
-    def write(self, step: int, epoch: int, values: Any, passing: Any = None) -> None:
-        self.records.append((step, epoch, dict(values)))
-
-
 def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
-    write_example(Path(), text)
-    loaded = load_config("x.yaml", overrides)
-    with loaded.origins.told():
-        return Minimization(loaded.config)
+    read = loaded(text, *overrides)
+    with read.origins.told():
+        return Minimization(read.config)
 
 
 def run(minimization: Minimization, kept: Kept) -> None:
