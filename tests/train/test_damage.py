@@ -92,30 +92,9 @@ VALUES: list[Any] = [
     *("table.csv", "d.npz", "t.txt", ".", "..", "/", "/dev/null", "x.yaml", "base.yaml", "none"),
 ]  # fmt: skip
 WORDS = [
-    *(
-        "",
-        *[
-            "~",
-            "on",
-            "-1",
-            "1.5",
-            "1e400",
-            ".nan",
-            "'",
-            "[",
-            "}",
-            "#",
-            "|",
-            "Linear",
-            "x[0]",
-            "9**9**9",
-        ],
-        "{a: 1}",
-        ": ",
-        "&a *a",
-    ),
-    *("!!python/name:os", "<<: ", "\t", "\n  ", "\0", "\x1b", "🙂"),
-]
+    "", "~", "on", "-1", "1.5", "1e400", ".nan", "'", "[", "}", "{a: 1}", ": ", "#", "&a *a", "|",
+    "!!python/name:os", "<<: ", "\t", "\n  ", "\0", "\x1b", "🙂", "Linear", "x[0]", "9**9**9",
+]  # fmt: skip
 KEYS = ["name", "lr", "p", "layers", "epochs", "steps", "split", "seed", "inherit", "stop", "shape"]
 BYTES = [
     b"\0", b"\xff", b"\t", b"\n", b":", b"- ", b"*a", b"&a ", b"{", b"]", b"!!set ", b"|", b"%",
