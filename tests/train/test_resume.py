@@ -50,10 +50,6 @@ CASES = {
         CLASSIFICATION,
         [LAYERS, "averaging={method: ema, start: 1}", "train={epochs: 4, batch_size: 8}"],
     ),
-    "averaging over epochs": (
-        CLASSIFICATION,
-        [LAYERS, "averaging={method: swa, start: 1}", "train={epochs: 4, batch_size: 8}"],
-    ),
     "a schedule by steps": (
         CLASSIFICATION,
         ["scheduler={name: OneCycleLR, max_lr: 0.1, warmup: 2}",
@@ -64,14 +60,10 @@ CASES = {
         ["scheduler={name: ReduceLROnPlateau, patience: 0}", "train={epochs: 6, batch_size: 8}",
          "optimizer={name: Adam, lr: 10}"],
     ),
-    "milestones": (
-        REGRESSION, ["scheduler={name: MultiStepLR, milestones: [2, 3]}", "train.epochs=5"],
-    ),
     "an early end": (
         REGRESSION, ["early_stopping={patience: 2, min_delta: 1e9}", "train.epochs=20"],
     ),
     "steps that are no whole epochs": (CLASSIFICATION, ["train={steps: 9, batch_size: 8}"]),
-    "no shuffling": (REGRESSION, ["train={epochs: 3, batch_size: 4, shuffle: false}"]),
     "some batches only": (
         CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8, overfit_batches: 2}"],
     ),
@@ -85,14 +77,11 @@ CASES = {
         ["optimizer={name: LBFGS, max_iter: 2, line_search_fn: strong_wolfe}",
          "train={epochs: 6, batch_size: null}"],
     ),
-    "a function": (MINIMIZATION, ["function.iterations=12"]),
     "a function with a schedule": (
         MINIMIZATION,
         ["function.iterations=12", "optimizer={name: Adam}", "scheduler=CosineAnnealingLR"],
     ),
 }  # fmt: skip
-ALIKE = ("averaging over epochs", "milestones", "no shuffling", "a function with a schedule")
-"""Cases that keep what another one keeps."""
 
 
 def finished(text: str, *overrides: str) -> Path:
@@ -134,9 +123,7 @@ def resumed_alike(copy: Path, whole: Path) -> bool:
 
 
 @pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in ALIKE)) for case in CASES]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None:
     """From one in the middle; or from the first, and after each third."""
     text, overrides = CASES[case]

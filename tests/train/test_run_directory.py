@@ -218,13 +218,9 @@ def disks_can_be_mounted() -> bool:
         return False
 
 
-@pytest.fixture
-def _own_disk() -> None:
-    if not disks_can_be_mounted():
-        pytest.skip("a disk of one's own needs Linux's user name spaces")
-
-
-own_disk = pytest.mark.usefixtures("_own_disk")
+own_disk = pytest.mark.skipif(
+    "not disks_can_be_mounted()", reason="a disk of one's own needs Linux's user name spaces"
+)
 
 
 def kept(directory: Path, pattern: str) -> list[int]:
