@@ -210,9 +210,7 @@ HANDLED = StopOnSignal.numbers
 
 @posix
 @pytest.mark.parametrize("number", HANDLED)
-def test_a_signal_stops_after_the_step_or_ends_the_run_where_there_is_none(
-    number: signal.Signals,
-) -> None:
+def test_a_signal_stops_after_the_step_or_ends_a_run_without_one(number: signal.Signals) -> None:
     before = [*map(signal.getsignal, HANDLED)]
     stop = StopOnSignal()
     loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, kill(number)])

@@ -368,9 +368,7 @@ def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str) -> Non
          [0.1, 0.05, 0.1, 0.05]),
     ],
 )  # fmt: skip
-def test_a_new_learning_rate_counts_from_now_on(
-    schedule: str, changes: list[list[str]], expected: list[float]
-) -> None:
+def test_a_new_learning_rate_counts_from_now_on(schedule: str, changes: Any, expected: Any) -> None:
     settings = (f"scheduler={schedule}", "train={epochs: 2, batch_size: null}")
     whole = finished(REGRESSION, *settings)
     for change in changes:

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,9 +131,7 @@ def test_a_run_that_diverges_says_so_and_keeps_its_record(text: str, capsys) -> 
         (REGRESSION, ["train.epochs=2", "optimizer.lr=20"], r"[\d.]+e\+\d+"),
     ],
 )
-def test_what_the_last_step_does_counts_too(
-    text: str, overrides: list[str], became: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_last_step_does_counts_too(text: str, overrides: Any, became: str, capsys) -> None:
     out = diverged(capsys, text, *overrides)
     assert record_of()["status"] == "diverged"
     pattern = rf"^the loss went from [\d.]+ to {became}; try an optimizer\.lr below "
@@ -154,9 +153,7 @@ def test_a_run_that_fails_says_so_in_its_record(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_a_run_that_ends_before_it_begins_leaves_nothing(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_ends_before_it_begins_leaves_nothing(error: Any, monkeypatch, capsys) -> None:
     def fail(*arguments: object) -> None:
         raise error
 
@@ -179,9 +176,7 @@ def test_a_run_that_ends_before_it_begins_leaves_nothing(
         ('log: {dir: "a\\0b"}\n', [], "x.yaml:11:12: log.dir: "),
     ],
 )
-def test_where_runs_cannot_be_kept_is_told_where_it_was_said(
-    log: str, overrides: list[str], place: str
-) -> None:
+def test_where_runs_cannot_be_kept_is_told(log: str, overrides: list[str], place: str) -> None:
     write_example(Path(), REGRESSION.rpartition("log:")[0] + log)
     Path("runs").touch()
     told = mistake("train --config x.yaml", *overrides)
@@ -197,9 +192,7 @@ LAYERS = (
 
 
 @pytest.mark.parametrize("compiled", ["false", "true"])
-def test_the_operation_the_module_and_the_step_are_named(
-    compiled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operation_module_and_step_are_named(compiled: str, capsys, monkeypatch) -> None:
     monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
     train_ = f"train={{epochs: 99, batch_size: 4, compile: {compiled}}}"
     out = diverged(capsys, REGRESSION, LAYERS, train_, "optimizer.lr=0.4")

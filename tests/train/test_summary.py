@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,9 +125,7 @@ def test_operations_are_timed_on_demand(capsys: pytest.CaptureFixture[str]) -> N
         (MINIMIZATION, ()),
     ],
 )
-def test_the_learning_rate_that_is_proposed_trains(
-    text: str, overrides: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_learning_rate_that_is_proposed_trains(text: str, overrides: Any, capsys) -> None:
     write_example(Path(), text)
     assert main(["--config", "x.yaml", "--find-lr", *overrides]) == 0
     out = capsys.readouterr().out
