@@ -107,6 +107,12 @@ def metrics_of(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def left_by(directory: Path) -> dict[str, bytes]:
+    """What a run has measured and learned, to the bit."""
+    names = ("weights.safetensors", "metrics.jsonl")
+    return {name: (directory / name).read_bytes() for name in names}
+
+
 def recorded(directory: Path, name: str) -> list[Any]:
     """What `metrics.jsonl` has under a name."""
     return [line[name] for line in metrics_of(directory) if name in line]

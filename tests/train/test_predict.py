@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch.train import load_config, train
+from nanotorch.train import train
 from nanotorch.train.commands import call_again
 from nanotorch.train.predict import load_trained
 from nanotorch.train.run_directory import locked
@@ -17,10 +17,10 @@ from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
     experiment,
+    loaded,
     mistake,
     result_of,
     said,
-    write_example,
 )
 from tests.train.test_build import EMBEDDING, TEXT
 
@@ -42,8 +42,7 @@ FORMS = {
 
 
 def trained(text: str, table: str, *overrides: str) -> Path:
-    write_example(Path(), text, table)
-    return train(load_config("x.yaml", [*QUIET, *overrides]), verbose=False).directory
+    return train(loaded(text, *QUIET, *overrides, table=table), verbose=False).directory
 
 
 def predicted(words: str, **files: str) -> tuple[list[list[str]], str]:

@@ -16,7 +16,8 @@ from nanotorch.distributed.group import launcher
 from tests.distributed.test_programs import of_mpich
 from tests.patience import wait_until
 from tests.several import processes_here
-from tests.train.examples import record_of
+from tests.train.examples import left_by, record_of
+from tests.train.test_events import curves
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = launcher()
@@ -99,11 +100,7 @@ def newest() -> Path:
 
 
 def equal(first: Path, second: Path) -> bool:
-    """Return whether two runs have measured and learned the same, to the bit."""
-    return all(
-        (first / name).read_bytes() == (second / name).read_bytes()
-        for name in ("metrics.jsonl", "weights.safetensors")
-    )
+    return left_by(first) == left_by(second)
 
 
 def of_one(config: str, count: int, batch: int, *words: str) -> Path:
@@ -148,13 +145,9 @@ def test_a_compiled_step_exchanges_gradients() -> None:
 
 @pytest.mark.slow
 def test_tensorboard_shows_how_long_rank_0_waits() -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    curves = []
-    for count in (2, 1):
-        run = trained(count, f"of{count}", BCE[0], "train.epochs=2", "log.tensorboard=true")
-        curves.append({*EventAccumulator(str(run)).Reload().Tags()["scalars"]})
-    assert curves[0] - curves[1] == {"train/seconds_waited_per_step"}
+    words = (BCE[0], "train.epochs=2", "log.tensorboard=true")
+    several, one = (curves(trained(count, f"of{count}", *words)) for count in (2, 1))
+    assert several.keys() - one.keys() == {"train/seconds_waited_per_step"}
 
 
 @pytest.mark.slow
