@@ -9,19 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
-from tensorboard.context import RequestContext
-from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar.metadata import CONFIG_SUMMARY_TAG
-from tensorboard.plugins.hparams import (
-    api_pb2,
-    backend_context,
-    list_session_groups,
-    plugin_data_pb2,
-)
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 import nanotorch as torch
 from nanotorch.train import resume
@@ -138,18 +129,23 @@ def test_events_that_are_odd_or_taken_back() -> None:
     assert list(Path("nothing").iterdir()) == []
 
 
-def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
-    run = result_of(CLASSIFICATION, "log.tensorboard=true", "optimizer.lr=0.25")
-    assert not [path for path in run.directory.iterdir() if path.is_dir() and "checkp" not in
-                path.name]  # fmt: skip
-    events = accumulated(run.directory)
-    rows = events.summary_metadata
+def row_of(run: EventAccumulator) -> Any:
+    """The run's row in the table of hyperparameters."""
+    rows = run.summary_metadata
     # The columns are TensorBoard's to find: those in which runs differ come first.
     assert {name for name in rows if name.startswith("_hparams_")} == {
         "_hparams_/session_start_info", "_hparams_/session_end_info"
     }  # fmt: skip
     content = rows["_hparams_/session_start_info"].plugin_data.content
-    values = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+    return plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+
+
+def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
+    run = result_of(CLASSIFICATION, "log.tensorboard=true", "optimizer.lr=0.25")
+    assert not [path for path in run.directory.iterdir() if path.is_dir() and "checkp" not in
+                path.name]  # fmt: skip
+    events = accumulated(run.directory)
+    values = row_of(events)
     assert values["optimizer.lr"].number_value == 0.25
     assert values["Model"].string_value == "Linear(4) ReLU Linear(1)"
     assert values["Parameters"].number_value == 17
@@ -157,50 +153,19 @@ def test_the_row_of_hyperparameters_is_the_run_s_own() -> None:
     assert [event.step for event in events.Scalars("loss/validation")] == [4, 5]
 
 
-def table() -> tuple[list[str], list[list[object]]]:
-    """The columns that the page HParams shows at first, and its rows, by its own reader."""
-    runs = EventMultiplexer().AddRunsFromDirectory("runs").Reload()
-    provider = MultiplexerDataProvider(runs, "runs")
-    context, asked = backend_context.Context(TBContext(data_provider=provider)), RequestContext()
-    metadata = context.hparams_metadata(asked, "")
-    found = context.experiment_from_metadata(asked, "", True, metadata, [])
-    settings = [info.name for info in found.hparam_infos][:5]
-    measures = [info.name.tag for info in found.metric_infos][:5]
-    columns = [api_pb2.ColParams(hparam=name) for name in settings]
-    columns += [api_pb2.ColParams(metric=info.name) for info in found.metric_infos][:5]
-    request = api_pb2.ListSessionGroupsRequest(
-        col_params=columns, start_index=0, slice_size=100, allowed_statuses=[1]
-    )
-    groups = list_session_groups.Handler(asked, context, "", request).run().session_groups
-    rows = []
-    for group in groups:
-        row = [group.hparams.get(name) for name in settings]
-        metrics = {metric.name.tag: metric.value for metric in group.metric_values}
-        rows.append([*row, *map(metrics.get, measures)])
-    return [*settings, *measures], rows
-
-
-def test_settings_that_differ_come_first() -> None:
-    for rate in (0.1, 0.2):
-        shown(CLASSIFICATION, f"optimizer.lr={rate}", "train={epochs: 2, batch_size: 8}")
-    columns, rows = table()
-    assert columns[0] == "optimizer.lr"
-    assert columns[1].startswith("→ ")
+def test_the_first_columns_of_all_runs_are_the_same() -> None:
+    """Of other runs TensorBoard draws no parallel coordinates."""
+    for text in (CLASSIFICATION, MANY, REGRESSION):
+        events = shown(text, "train={epochs: 2, batch_size: 8}")
+        names = sorted(row_of(events))
+        assert names[:5] == ["Data", "Experiment", "Loss", "Model", "Optimizer"]
+        assert names[-1].startswith("→ ")
+    for function in ("x[0]**2 + x[1]**2", "sum(x)"):
+        names = sorted(row_of(shown(MINIMIZATION, f"function.expression={function}")))
+        assert names[:3] == ["Experiment", "Model", "Optimizer"]
+    curves_ = sorted(shown(CLASSIFICATION, "train={epochs: 2, batch_size: 8}").Tags()["scalars"])
     losses = ["loss/train", "loss/validation"]
-    assert columns[5:] == ["accuracy/validation", *losses, "lr", "model/gradient_norm"]
-    assert len(rows) == 2
-    assert all(None not in row for row in rows)
-    # Of different runs the columns are those that all have.
-    for text, more in [
-        (CLASSIFICATION, "optimizer=SGD"), (MANY, "seed=1"), (REGRESSION, "seed=2"),
-        (MINIMIZATION, "seed=3"), (MINIMIZATION, "function.expression=x[0]**2 + x[1]**2"),
-    ]:  # fmt: skip
-        shown(text, more)
-    columns, rows = table()
-    assert columns[:5] == ["Data", "Experiment", "Loss", "Model", "Optimizer"]
-    assert len(rows) == 7
-    # Parallel coordinates are drawn of these rows.
-    assert sum(None not in row for row in rows) == 4
+    assert curves_[:5] == ["accuracy/validation", *losses, "lr", "model/gradient_norm"]
 
 
 LAYER_AND_LOSS = [b"Sequential/0_Linear/", b"BCEWithLogitsLoss/"]
