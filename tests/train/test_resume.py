@@ -41,47 +41,26 @@ LAYERS = (
 )
 EVERY_STEP = "checkpoint={seconds: 0, last: 100}"
 # The 28 samples of the classification make batches of 8, 8, 8 and 4.
+EPOCHS = "train={epochs: 4, batch_size: 8}"
 CASES = {
-    "dropout and normalization": (CLASSIFICATION, [LAYERS, "train={epochs: 4, batch_size: 8}"]),
-    "accumulation and clipping": (
-        CLASSIFICATION,
-        [LAYERS, "train={epochs: 5, batch_size: 5, accumulate: 4, clip_norm: 0.1, clip_value: 1}"],
-    ),
-    "averaging over steps": (
-        CLASSIFICATION,
-        [LAYERS, "averaging={method: ema, start: 1}", "train={epochs: 4, batch_size: 8}"],
-    ),
-    "a schedule by steps": (
-        CLASSIFICATION,
-        ["scheduler={name: OneCycleLR, max_lr: 0.1, warmup: 2}",
-         "train={epochs: 4, batch_size: 8}"],
-    ),
-    "a plateau": (
-        REGRESSION,
-        ["scheduler={name: ReduceLROnPlateau, patience: 0}", "train={epochs: 6, batch_size: 8}",
-         "optimizer={name: Adam, lr: 10}"],
-    ),
-    "an early end": (
-        REGRESSION, ["early_stopping={patience: 2, min_delta: 1e9}", "train.epochs=20"],
-    ),
-    "steps that are no whole epochs": (CLASSIFICATION, ["train={steps: 9, batch_size: 8}"]),
-    "some batches only": (
-        CLASSIFICATION, [LAYERS, "train={epochs: 5, batch_size: 8, overfit_batches: 2}"],
-    ),
-    "several losses a step": (
-        CLASSIFICATION,
-        [LAYERS, "optimizer={name: LBFGS, lr: 0.1, max_iter: 3, history_size: 4}",
-         "train={epochs: 5, batch_size: 8, accumulate: 2}"],
-    ),
-    "a line search": (
-        CLASSIFICATION,
-        ["optimizer={name: LBFGS, max_iter: 2, line_search_fn: strong_wolfe}",
-         "train={epochs: 6, batch_size: null}"],
-    ),
-    "a function with a schedule": (
-        MINIMIZATION,
-        ["function.iterations=12", "optimizer={name: Adam}", "scheduler=CosineAnnealingLR"],
-    ),
+    "dropout and normalization": (CLASSIFICATION, LAYERS, EPOCHS),
+    "accumulation and clipping": (CLASSIFICATION, LAYERS, "train={epochs: 5, batch_size: 5, "
+                                  "accumulate: 4, clip_norm: 0.1, clip_value: 1}"),
+    "averaging over steps": (CLASSIFICATION, LAYERS, EPOCHS, "averaging={method: ema, start: 1}"),
+    "a schedule by steps": (CLASSIFICATION, EPOCHS,
+                            "scheduler={name: OneCycleLR, max_lr: 0.1, warmup: 2}"),
+    "a plateau": (REGRESSION, "scheduler={name: ReduceLROnPlateau, patience: 0}",
+                  "train={epochs: 6, batch_size: 8}", "optimizer={name: Adam, lr: 10}"),
+    "an early end": (REGRESSION, "early_stopping={patience: 2, min_delta: 1e9}", "train.epochs=20"),
+    "steps that are no whole epochs": (CLASSIFICATION, "train={steps: 9, batch_size: 8}"),
+    "some batches only": (CLASSIFICATION, LAYERS,
+                          "train={epochs: 5, batch_size: 8, overfit_batches: 2}"),
+    "several losses a step": (CLASSIFICATION, LAYERS, "train={epochs: 5, batch_size: 8, "
+        "accumulate: 2}", "optimizer={name: LBFGS, lr: 0.1, max_iter: 3, history_size: 4}"),
+    "a line search": (CLASSIFICATION, "train={epochs: 6, batch_size: null}",
+                      "optimizer={name: LBFGS, max_iter: 2, line_search_fn: strong_wolfe}"),
+    "a function with a schedule": (MINIMIZATION, "function.iterations=12",
+                                   "optimizer={name: Adam}", "scheduler=CosineAnnealingLR"),
 }  # fmt: skip
 
 
@@ -122,8 +101,7 @@ def resumed_alike(copy: Path, whole: Path) -> bool:
 @pytest.mark.parametrize("case", CASES)
 def test_from_each_checkpoint_the_end_is_the_same(case: str, parts: int) -> None:
     """From one in the middle; or from the first, and after each third."""
-    text, overrides = CASES[case]
-    whole = finished(text, *overrides)
+    whole = finished(*CASES[case])
     record = record_of(whole)
     assert record["steps"] >= 5
     each = range(1, record["steps"] + 1, 1 + record["steps"] // parts)
@@ -353,20 +331,18 @@ def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("schedule", "changes", "expected"),
+    ("schedule", "rate", "expected"),
     [
-        # It is not forgotten when the run is resumed once more.
-        ("null", [["train.epochs=4", "optimizer.lr=0.01"], ["train.epochs=5"]],
-         [0.1, 0.1, 0.01, 0.01, 0.01]),
-        ("{name: ExponentialLR, gamma: 0.5}", [["train.epochs=4", "optimizer.lr=0.4"]],
-         [0.1, 0.05, 0.1, 0.05]),
+        ("null", 0.01, [0.1, 0.1, 0.01, 0.01, 0.01]),
+        ("{name: ExponentialLR, gamma: 0.5}", 0.4, [0.1, 0.05, 0.1, 0.05, 0.025]),
     ],
-)  # fmt: skip
-def test_a_new_learning_rate_counts_from_now_on(schedule: str, changes: Any, expected: Any) -> None:
+)
+def test_a_new_learning_rate_counts_from_now_on(schedule: str, rate: float, expected: Any) -> None:
+    """It is not forgotten when the run is resumed once more."""
     settings = (f"scheduler={schedule}", "train={epochs: 2, batch_size: null}")
     whole = finished(REGRESSION, *settings)
-    for change in changes:
-        resume(whole, *change)
+    resume(whole, "train.epochs=4", f"optimizer.lr={rate}")
+    resume(whole, "train.epochs=5")
     assert recorded(whole, "train/lr") == pytest.approx(expected)
 
 
@@ -452,7 +428,7 @@ def test_the_steps_of_an_epoch_change_only_where_steps_are_counted(change: str) 
 
 
 def test_an_older_checkpoint_can_be_chosen() -> None:
-    whole = finished(CLASSIFICATION, "train={epochs: 4, batch_size: 8}")
+    whole = finished(CLASSIFICATION, EPOCHS)
     before = left_by(whole)
     chosen = checkpoint(whole, 6)
     resume(chosen)
@@ -465,7 +441,7 @@ def test_an_older_checkpoint_can_be_chosen() -> None:
 
 @pytest.mark.parametrize("kind", ["torn", "link"])
 def test_one_that_cannot_be_used_does_not_push_out_good_ones(kind: str) -> None:
-    whole = finished(CLASSIFICATION, "train={epochs: 4, batch_size: 8}")
+    whole = finished(CLASSIFICATION, EPOCHS)
     copy = killed(whole, 10, before=True)
     spoilt = checkpoint(copy, 10)
     spoilt.unlink()
