@@ -245,11 +245,11 @@ def versions() -> dict[str, str]:
     from importlib import metadata  # slow to import
 
     found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in ("numpy", "PyYAML", "safetensors", "tensorboardX", "tqdm"):
+    found |= {"nanotorch": str(torch.__version__), "numpy": np.__version__}
+    for package in ("PyYAML", "safetensors", "tensorboardX", "tqdm"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-    own = {"nanotorch": str(torch.__version__), "numpy": np.__version__}
-    return found | own | {"byte order": sys.byteorder}
+    return found | {"byte order": sys.byteorder}
 
 
 # The checkpoints of a run: which ones are kept, and from which one a resumed run continues.

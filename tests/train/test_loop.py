@@ -1,11 +1,12 @@
 """The loop: which events come when, and that the last one always comes; its callbacks."""
 
+import contextlib
 import functools
 import os
 import re
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -208,49 +209,50 @@ def kill(number: signal.Signals) -> Callback:
 HANDLED = StopOnSignal.numbers
 
 
+@contextlib.contextmanager
+def handled(number: signal.Signals, handler: Any) -> Iterator[None]:
+    """Let a handler have a signal in the block, whatever `nohup` and such have set."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
 @posix
 @pytest.mark.parametrize("number", HANDLED)
 def test_a_signal_stops_after_the_step_or_ends_a_run_without_one(number: signal.Signals) -> None:
-    before = [*map(signal.getsignal, HANDLED)]
-    stop = StopOnSignal()
-    loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, kill(number)])
-    with stop:
-        loop.run()
-    assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
-    assert [*map(signal.getsignal, HANDLED)] == before
-    stop = StopOnSignal()
-    with stop:
-        Loop(Losses((1.0, 1)), 1, [stop]).run()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), number)
-    assert stop.received == number
-    assert [*map(signal.getsignal, HANDLED)] == before
+    with handled(number, signal.SIG_DFL):
+        before = [*map(signal.getsignal, HANDLED)]
+        with StopOnSignal() as stop:
+            loop = Loop(Losses((1.0, 1), (1.0, 1)), 9, [stop, kill(number)])
+            loop.run()
+        assert (loop.step, loop.pause_reason, stop.received) == (1, "interrupted", number)
+        assert [*map(signal.getsignal, HANDLED)] == before
+        with StopOnSignal() as stop:
+            Loop(Losses((1.0, 1)), 1, [stop]).run()
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+        assert stop.received == number
+        assert [*map(signal.getsignal, HANDLED)] == before
 
 
 def test_ignored_signals_stay_ignored() -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        seen = []
-
-        look = At(lambda loop: seen.append(signal.getsignal(signal.SIGINT)))
-        stop = StopOnSignal()
-        with stop:
-            Loop(Losses((1.0, 1)), 1, [stop, look]).run()
-        assert seen == [signal.SIG_IGN]
-    finally:
-        signal.signal(signal.SIGINT, before)
+    seen = []
+    look = At(lambda loop: seen.append(signal.getsignal(signal.SIGINT)))
+    with handled(signal.SIGINT, signal.SIG_IGN), StopOnSignal() as stop:
+        Loop(Losses((1.0, 1)), 1, [stop, look]).run()
+    assert seen == [signal.SIG_IGN]
 
 
 def test_a_run_in_another_thread_leaves_signals_alone() -> None:
-    stop = StopOnSignal()
-    loop = Loop(Losses((1.0, 1)), 3, [stop])
+    def run(_: int) -> None:
+        with StopOnSignal() as stop:
+            Loop(Losses((1.0, 1)), 3, [stop, counter]).run()
 
-    def run() -> None:
-        with stop:
-            loop.run()
-
-    in_threads(lambda _: run(), 1)
-    assert loop.step == 3
+    counter = Counter()
+    in_threads(run, 1)
+    assert counter.count == 3
 
 
 def test_steps_are_recorded_every_few_and_at_the_end() -> None:

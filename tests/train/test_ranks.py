@@ -86,12 +86,18 @@ def done(count: int, *words: str, program: str = "train") -> tuple[int, str, str
     return process.returncode, out, error
 
 
+def told(count: int, *words: str, program: str = "train") -> str:
+    """Return what a script prints, which has to succeed."""
+    code, out, error = done(count, *words, program=program)
+    assert code == 0, out + error
+    return out
+
+
 def trained(count: int, name: str, config: str, *words: str) -> Path:
     """Train; return the run's directory."""
     keys = [word.partition("=")[0] for word in words]
     quiet = [word for word in QUIET if word.partition("=")[0] not in keys]
-    code, out, error = done(count, "--config", config, f"log.name={name}", *quiet, *words)
-    assert code == 0, out + error
+    told(count, "--config", config, f"log.name={name}", *quiet, *words)
     return newest()
 
 
@@ -125,8 +131,7 @@ def test_the_bits_of_one_process(count: int) -> None:
         runs = [f"{name} {steps} log.dir={place}/{name}" for name in LEARNING]
         starts = "function.start=[[1,2],[-1,0.5],[0,3]]"
         runs.append(f"rosenbrock {starts} log.dir={place}/minimum")
-        code, out, error = done(processes, *runs, program=EACH)
-        assert code == 0, out + error
+        told(processes, *runs, program=EACH)
     several, one = (sorted(Path(place).glob("*/*/2*")) for place in ("several", "one"))
     assert len(several) == len(LEARNING) + 1
     assert all(map(equal, several, one))
@@ -166,8 +171,7 @@ def test_a_run_is_resumed_to_the_same_bits_and_in_other_numbers_of_processes() -
     trained(3, "part", BCE[0], "train.epochs=6", "train.time_limit=1e-6")
     for count in (3, 1, 2):
         words = f"train.epochs={6 + count % 3}", "train.time_limit=null"
-        code, out, error = done(count, "--resume", "latest", *words)
-        assert code == 0, out + error
+        out = told(count, "--resume", "latest", *words)
         assert (f"processes: {count} (before: " in out) == (count < 3)
         assert equal(newest(), whole) == (count == 3)
 
@@ -175,8 +179,8 @@ def test_a_run_is_resumed_to_the_same_bits_and_in_other_numbers_of_processes() -
 @pytest.mark.slow
 def test_a_mistake_is_told_once_and_leaves_nothing() -> None:
     code, out, error = done(3, "--config", BCE[0], "train.epoch=3")
-    told = "command line: train.epoch=3: unknown key; did you mean 'epochs'?\n"
-    assert (code, out, error[: len(told)]) == (2, "", told)
+    mistake = "command line: train.epoch=3: unknown key; did you mean 'epochs'?\n"
+    assert (code, out, error[: len(mistake)]) == (2, "", mistake)
     assert error.count("command line") == 1
     Path("runs").write_text("in the way", "utf-8")
     code, _, error = done(3, "--config", *BCE)
@@ -293,9 +297,7 @@ class TestEnds:
         assert process.returncode != 0
         assert members(process.pid) == []
         step = max(int(p.stem[5:]) for p in (tmp_path / "r").glob("*/*/checkpoints/step-*"))
-        again = f"train.steps={step + 50}"
-        code, out, error = done(3, "--resume", str(tmp_path / "r/latest"), again)
-        assert code == 0, out + error
+        told(3, "--resume", str(tmp_path / "r/latest"), f"train.steps={step + 50}")
 
 
 @pytest.mark.slow
