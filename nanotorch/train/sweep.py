@@ -324,7 +324,7 @@ def compare_task(task: str, outcomes: Sequence[Outcome], metric: str | None) -> 
             wrap_to_screen(f"{metric} cannot be compared: the losses are {' and '.join(losses)}")
         )
     lines += filter(None, [best(outcomes, metric)])
-    for run in [run for run in outcomes if run.status in (KILLED, INTERRUPTED, OUT_OF_TIME)][:1]:
+    for run in [run for run in outcomes if run.status in (KILLED, INTERRUPTED, OUT_OF_TIME)][-1:]:
         assert run.directory is not None  # every run that was found has one
         again = how_to_resume(run.directory, run.settings.get("experiment", ""))
         lines.append(f"to resume {run.name}:\n  {again}")
