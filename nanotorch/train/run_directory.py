@@ -196,7 +196,7 @@ def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
     it lists as `later`. Other members are allowed.
     """
     typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
-    kind = dict if typed else get_origin(hint)
+    kind: Any = dict if typed else get_origin(hint)
     kind = list if kind in (Sequence, tuple, np.ndarray) else kind
     if kind in (Union, UnionType):
         found = [find_mismatch(value, member, where) for member in arguments]
