@@ -269,6 +269,7 @@ class StopOnSignal(Callback):
     """
 
     numbers = tuple(n for n in signal.Signals if n.name in ("SIGINT", "SIGTERM", "SIGHUP"))
+    """The signals; Windows has no SIGHUP, which tells of a closed terminal."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
