@@ -267,9 +267,9 @@ def note_module(
         return
     text, _, about = str(error).partition(WHERE)
     if not about:
-        forward = module.forward
-        names = getattr(getattr(forward, "__code__", None), "co_varnames", ())
-        given = dict(zip(names[hasattr(forward, "__self__") :], args, strict=False)) | kwargs
+        code, bound = getattr(module.forward, "__code__", None), hasattr(module.forward, "__self__")
+        names = code.co_varnames[bound : code.co_argcount] if code else ()
+        given = dict(zip(names, args, strict=False)) | kwargs
         tensors = {name: value for name, value in given.items() if isinstance(value, Tensor)}
         about = describe_operands(tensors).removeprefix(WHERE)
     place = at_site((user.f_code, user.f_lasti))

@@ -126,9 +126,7 @@ class TensorBoardEvents:
             finite = values[np.isfinite(values)]
             if finite.size > 1:
                 # TensorBoard shows 30 bins; its default of 1500 would take 30 times as long.
-                low, high = float(finite.min()), float(finite.max())
-                margin = 0.0 if low < high else 0.5
-                edges = np.linspace(low - margin, high + margin, BINS + 1)
+                edges = np.histogram_bin_edges(finite.astype(np.float64), BINS)
                 self.writer.add_histogram(tag, finite, step, bins=edges.tolist())
 
     def outcome(

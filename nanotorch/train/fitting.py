@@ -1,6 +1,7 @@
 """`fit`: trains a program's own model on its own samples with the trainer's loop."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +16,9 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from nanotorch.utils.tensorboard.graph import evaluation
 
-from .build import build_optimizer, dry_run, try_loss
+from .build import Kind, build_optimizer, dry_run, try_loss
 from .components import LOSS_FACTS, OPTIMIZERS, build_errors
 from .config import (
     Component,
@@ -51,7 +53,7 @@ from .run import (
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log, Train
-from .supervised import KINDS, Training, batch_of, check_count, evaluation_mode, streams
+from .supervised import KINDS, Training, batch_of, check_count, streams
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -128,6 +130,9 @@ def fit(
         CheckpointError: if the run to resume is another one, or damaged.
     """
     with name_arguments_in_errors():
+        check("directory", directory, str | os.PathLike | None, "a path or None")
+        check("resume", resume, bool | str | os.PathLike, "True, False, 'latest' or a path")
+        check("verbose", verbose, int | np.bool, "True or False")
         objects = {"loss": loss, "optimizer": optimizer, "scheduler": scheduler}
         config = fit_config({**objects, "seed": seed, "epochs": epochs, **settings}, directory)
         loaded = LoadedConfig(config, Origins({"": Place(source=PROGRAM)}))
@@ -150,15 +155,12 @@ def fit(
 
 
 PROGRAM = "fit()"
-CLASSES: Mapping[str, Any] = {
-    "loss": Callable, "optimizer": optim.Optimizer, "scheduler": LRScheduler
-}  # fmt: skip
-"""The arguments that may be a program's own objects, and the kinds of these objects."""
-EXAMPLES = {
-    "loss": "nn.MSELoss(), a function of outputs and targets, or 'MSELoss'",
-    "optimizer": "torch.optim.Adam(model.parameters()), or 'Adam'",
-    "scheduler": "StepLR(optimizer, 10), or {'name': 'StepLR', 'step_size': 10}",
+OBJECTS: Mapping[str, tuple[Any, str]] = {
+    "loss": (Callable, "nn.MSELoss(), a function of outputs and targets, or 'MSELoss'"),
+    "optimizer": (optim.Optimizer, "torch.optim.Adam(model.parameters()), or 'Adam'"),
+    "scheduler": (LRScheduler, "StepLR(optimizer, 10), or {'name': 'StepLR', 'step_size': 10}"),
 }
+"""The arguments that may be a program's own objects: the kinds of these objects, and examples."""
 
 
 @contextmanager
@@ -195,7 +197,7 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
             train[name] = value
         elif value is None and name not in ("loss", "optimizer"):
             continue
-        elif name in CLASSES and not isinstance(value, str | Mapping):
+        elif name in OBJECTS and not isinstance(value, str | Mapping):
             values[name] = component(name, value)
         else:
             tree = parse_yaml(flow(value), Place(source=PROGRAM))
@@ -212,7 +214,7 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
 
 def component(argument: str, value: Any) -> Component:
     """Return the configuration of a loss, an optimizer or a scheduler object."""
-    check(value, CLASSES[argument], argument, EXAMPLES[argument])
+    check(argument, value, *OBJECTS[argument])
     if getattr(value, "reduction", "mean") != "mean":
         raise refusal(argument, "needs reduction='mean': losses are compared between parts")
     name = getattr(value, "__name__", type(value).__name__)
@@ -236,8 +238,8 @@ def common_name(name: str) -> str:
 
 EXPECTED = "expected a tuple (x, y), a Dataset or a DataLoader"
 ARRAYS = (torch.Tensor, np.ndarray)
-OF_LOADER = ("batch_size", "shuffle", "overfit_batches")
-"""The settings that a `DataLoader` decides itself."""
+WHOLE = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler)
+"""The samplers that read all samples."""
 
 
 def loaders(
@@ -252,22 +254,23 @@ def loaders(
             raise refusal("validation", message)
         kept = round(len(dataset) * validation)
         if not 0 < kept < len(dataset):
-            message = f"{validation:g} of {len(dataset)} samples leaves one part empty"
+            message = f"{validation:g} of {len(dataset)} samples leaves one part empty; give"
+            message += " a fraction between 0 and 1, or the samples"
             raise refusal("validation", message)
         order = torch.randperm(len(dataset), generator=split).tolist()
         dataset, validation = (Subset(dataset, sorted(k)) for k in (order[kept:], order[:kept]))
     if isinstance(dataset, DataLoader):
-        for name in OF_LOADER:
+        for name in ("batch_size", "shuffle", "overfit_batches"):
             if getattr(train, name) != getattr(type(train), name):
                 raise refusal(name, "leave it out: the DataLoader determines it")
         loader, size = dataset, dataset.batch_size or 1
     else:
         size = min(train.batch_size or len(dataset), len(dataset))
-        streamed, shuffled = isinstance(dataset, IterableDataset), train.shuffle
+        shuffled = train.shuffle and not isinstance(dataset, IterableDataset)
         if train.overfit_batches is not None:
             shuffled, most = False, min(train.overfit_batches * size, len(dataset))
             dataset = Subset(dataset, range(most))
-        loader = DataLoader(dataset, size, shuffled and not streamed, generator=shuffling)
+        loader = DataLoader(dataset, size, shuffled, generator=shuffling)
     parts = {"train": sequential_loader(dataset, size)}
     for name, samples in {"validation": validation, "test": test}.items():
         if samples is not None:
@@ -333,6 +336,13 @@ def sequential_loader(dataset: Any, size: int) -> DataLoader[Any]:
 # The experiment.
 
 
+OF_CLASSES = ("CrossEntropyLoss", "NLLLoss")
+FLOATS = " (it takes y.float() of the outputs' shape)"
+TAKES = dict.fromkeys(("BCEWithLogitsLoss", "BCELoss"), FLOATS)
+TAKES |= dict.fromkeys(OF_CLASSES, " (it takes labels y.long() of shape (samples,))")
+"""The targets that a loss takes, for messages."""
+
+
 class Fit(Training):
     """The experiment of `fit`: a program's own model, samples, loss and optimizer.
 
@@ -356,13 +366,13 @@ class Fit(Training):
         metrics: Mapping[str, Metric],
         callbacks: Sequence[Callback],
     ) -> None:
-        check(model, nn.Module, "model", "a module, such as nn.Linear(4, 1)")
-        check(callbacks, Sequence, "callbacks", "a list")
+        check("model", model, nn.Module, "a module, such as nn.Linear(4, 1)")
+        check("callbacks", callbacks, Sequence, "a list")
         for index, callback in enumerate(callbacks):
-            check(callback, Callback, f"callbacks[{index}]", "a nanotorch.train.Callback")
-        check(metrics, Mapping, "metrics", "a mapping from names to functions")
+            check(f"callbacks[{index}]", callback, Callback, "a nanotorch.train.Callback")
+        check("metrics", metrics, Mapping, "a mapping from names to functions")
         for name, metric in metrics.items():
-            check(metric, Callable, f"metrics.{name}", "a function of outputs and targets")
+            check(f"metrics.{name}", metric, Callable, "a function of outputs and targets")
             if name == "loss":
                 raise refusal("metrics.loss", "is measured in any case; choose another name")
         count = len(loader.dataset) if hasattr(loader.dataset, "__len__") else 0
@@ -374,11 +384,20 @@ class Fit(Training):
             self.loss = config.loss.build()
         elif not isinstance(loss, nn.Module):
             self.loss = FunctionModule(loss, config.loss.name)
-        self.optimizer = self._optimizer(objects["optimizer"])
-        random, state = torch.get_rng_state(), loader.state_dict()
-        batch = next(iter(loader))
+        learned = [p for p in model.parameters() if p.requires_grad]
+        if not learned:
+            raise refusal("model", "has no parameters to learn")
+        if isinstance(optimizer := objects["optimizer"], optim.Optimizer):
+            moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if moved.isdisjoint(map(id, learned)):
+                raise refusal("optimizer", "has none of the model's parameters")
+        else:
+            optimizer = build_optimizer(config.optimizer, model)
+        self.optimizer = optimizer
+        state = loader.state_dict()
+        with torch.random.fork_rng():
+            batch = next(iter(loader))
         loader.load_state_dict(state)  # as if no batch had been read
-        torch.set_rng_state(random)
         several = isinstance(batch, list | tuple)
         fits = several and all(isinstance(x, torch.Tensor) and x.dim() for x in batch)
         if not fits or len(batch) < 2:
@@ -386,38 +405,29 @@ class Fit(Training):
             message = f"expected batches (x, y) of tensors, samples first; got {got}"
             raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
         *self._example, targets = (tensor[:2] for tensor in batch)
-        kind = self._tried(targets)
-        self.kind = KINDS[kind](config.loss.name) if kind else None
+        self.kind = self._tried(targets)
         self._listening = callbacks
-        size = loader.batch_size or len(targets)
+        size = loader.batch_size or len(batch[-1])
         whole = count // size if isinstance(loader.dataset, TensorDataset) else len(loader)
         scheduler = objects["scheduler"]
         given = scheduler if isinstance(scheduler, LRScheduler) else None
         if given is not None and given.optimizer is not self.optimizer:
             raise refusal("scheduler", "belongs to another optimizer")
-        self._prepare(size, whole, len(self._example) + 1, given)
+        self._try_last_batch(size, count)
+        self._prepare(size, whole, given)
         if metrics:
             self._try_metrics(*batch[:-1], targets=batch[-1])
 
-    def _optimizer(self, optimizer: Any) -> optim.Optimizer:
-        learned = [p for p in self.model.parameters() if p.requires_grad]
-        if not learned:
-            raise refusal("model", "has no parameters to learn")
-        if not isinstance(optimizer, optim.Optimizer):
-            return build_optimizer(self.config.optimizer, self.model)
-        moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        if moved.isdisjoint(map(id, learned)):
-            raise refusal("optimizer", "has none of the model's parameters")
-        return optimizer
-
-    def _tried(self, targets: torch.Tensor) -> str:
-        """Try the model and the loss; return a key of `KINDS`, or "" if the kind is unknown."""
+    def _tried(self, targets: torch.Tensor) -> Kind | None:
+        """Try the model and the loss; return the kind of prediction, None if it is unknown."""
         data: list[torch.Tensor] = [*self._example, targets]
         for argument, tensors in (("data", data), ("model", self.model.parameters())):
             if any(t.dtype == torch.bfloat16 for t in tensors):
                 said = "is in bfloat16, which the trainer does not support; convert it with float()"
                 raise refusal(argument, said)
         shapes = ", ".join(str(tuple(x.shape)) for x in self._example)
+        if len(self._example) > 1:
+            shapes += " (the items of a sample before its target)"
         for dtype in {x.dtype for x in self._example} - {torch.get_default_dtype()}:
             kind = str(dtype).removeprefix("torch.")
             shapes += f", in {kind} (.float() converts a tensor, .astype(float) an array)"
@@ -425,23 +435,45 @@ class Fit(Training):
         outputs = dry_run(self.model, lambda x: self.model(*x), self._example, "model", message)
         if not isinstance(outputs, torch.Tensor):
             raise refusal("model", f"returns a {type(outputs).__name__}; fit needs one tensor")
+        name = self.config.loss.name
+        if name in OF_CLASSES and outputs.dim() > 1:
+            self._check_labels(outputs.shape[1])
         told = f"for outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
         with catch_warnings(record=True) as warned:
             simplefilter("always")
-            loss = try_loss(self.loss, outputs, targets, f"{told}: ")
+            loss = try_loss(self.loss, outputs, targets, f"{told}{TAKES.get(name, '')}: ")
         if any("Using a target size" in str(warning.message) for warning in warned):
             said = "every output would be compared with every target; give both the same shape"
             raise refusal("loss", f"{told}: {said}, for example by y[:, None]")
         if not isinstance(loss, torch.Tensor) or loss.dim():
             shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else loss
             raise refusal("loss", f"{told}: expected a tensor of one number, got {shape}")
-        facts = LOSS_FACTS.get(self.config.loss.name)
+        facts = LOSS_FACTS.get(name)
         fits = {
             "regression": outputs.shape == targets.shape,
             "binary": outputs.numel() == len(targets) == targets.numel(),
             "classes": (outputs.dim(), targets.dim()) == (2, 1) and not targets.is_floating_point(),
         }
-        return facts.kind if facts is not None and fits[facts.kind] else ""
+        return KINDS[facts.kind](name) if facts is not None and fits[facts.kind] else None
+
+    def _check_labels(self, classes: int) -> None:
+        """Refuse a model of one class, and labels in tensors that are none of its classes."""
+        if classes == 1:
+            message = f"has 1 output, but {self.config.loss.name} needs one for each class"
+            raise refusal("model", f"{message}; BCEWithLogitsLoss takes 1 for two classes")
+        for part, loader in self._parts.items():
+            dataset = loader.dataset
+            whole = dataset.dataset if type(dataset) is Subset else dataset
+            collated = loader.collate_fn is not torch.utils.data.default_collate
+            if collated or type(loader.sampler) not in WHOLE or type(whole) is not TensorDataset:
+                continue
+            y = whole.tensors[-1]
+            wrong = ((y < 0) | (y >= classes)) & (y != getattr(self.loss, "ignore_index", -100))
+            for sample, *rest in wrong.nonzero().tolist() * (not y.is_floating_point()):
+                if whole is dataset or sample in dataset.indices:
+                    found = f"sample {sample} has the label {y[sample, *rest].item()}"
+                    message = f"{found}, but the model's {classes} classes are 0 to {classes - 1}"
+                    raise refusal("data" if part == "train" else part, message)
 
     def _try_metrics(self, *inputs: torch.Tensor, targets: torch.Tensor) -> None:
         outputs = dry_run(self.model, lambda x: self.model(*x), inputs, "model")
@@ -461,20 +493,19 @@ class Fit(Training):
     def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
         if part not in self._parts:
             return None
-        with evaluation_mode(self.final_model) as model:
+        with evaluation(model := self.final_model), torch.no_grad():
             found = [(model(*inputs), targets) for *inputs, targets in self._parts[part]]
         outputs, targets = (torch.cat(tensors) for tensors in zip(*found, strict=True))
         return outputs, targets
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         check_count(inputs, len(self._example))
-        tensors = [as_tensor(values, "inputs", "predict()") for values in inputs]
         tensors = [
-            tensor if isinstance(given, torch.Tensor) else tensor.to(like.dtype)
-            for given, tensor, like in zip(inputs, tensors, self._example, strict=True)
+            x if isinstance(x, torch.Tensor) else as_tensor(x, "inputs", "predict()").to(like.dtype)
+            for x, like in zip(inputs, self._example, strict=True)
         ]
         size = batch_of(tensors[0][:1].numel())
-        with evaluation_mode(self.final_model) as model:
+        with evaluation(model := self.final_model), torch.no_grad():
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
             return torch.cat([model(*batch) for batch in batches])
 
@@ -493,7 +524,7 @@ class Fit(Training):
         return super()._remedy(fitted, targets)
 
 
-def check(value: object, kind: Any, argument: str, expected: str) -> None:
+def check(argument: str, value: object, kind: Any, expected: str) -> None:
     """Refuse a value that is no instance of `kind`, and a class instead of an instance."""
     if isinstance(value, type) or not isinstance(value, kind):
         got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

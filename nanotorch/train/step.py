@@ -15,6 +15,7 @@ from nanotorch import nn, optim
 from nanotorch._core.graph import Node
 from nanotorch._core.sums import sum_of_squares
 from nanotorch.autograd.graph import reachable_nodes
+from nanotorch.func.trees import tree_leaves
 from nanotorch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 from nanotorch.profiler import profile, record_function
 from nanotorch.utils.tensorboard import graph
@@ -258,7 +259,7 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     kept = Counter[nn.Module]()
 
     def see(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        for tensor in flatten(output):
+        for tensor in tree_leaves(output):
             if isinstance(tensor, torch.Tensor):
                 sizes = [*map(str, tensor.shape)]
                 if sizes[:1] == [str(samples)]:
@@ -292,15 +293,6 @@ def summary(model: nn.Module, *example: torch.Tensor) -> str:
     total += f"\nper sample: {with_prefix(leaves / samples, 'B')} of results"
     total += f", {with_prefix(forward)} FLOPs forward"
     return f"{align_rows(shown_lines, left=2)}\n{total}"
-
-
-def flatten(value: Any) -> Iterator[Any]:
-    """Yield the items in nested lists and tuples."""
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from flatten(item)
-    else:
-        yield value
 
 
 def tree(model: nn.Module, branch: str = "", indent: str = "") -> Iterator[tuple[str, nn.Module]]:

@@ -4,7 +4,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
@@ -18,6 +18,7 @@ from nanotorch import nn
 from nanotorch.optim import swa_utils
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, TensorDataset
+from nanotorch.utils.tensorboard.graph import evaluation
 
 from . import ranks, schema
 from .build import (
@@ -136,20 +137,36 @@ class Training(Experiment):
     """Functions of outputs and targets, measured in addition to the metrics of the loss."""
     _listening: Sequence[Callback]
 
-    def _prepare(
-        self, size: int, whole: int, width: int = 2, scheduler: LRScheduler | None = None
-    ) -> None:
+    def _try_last_batch(self, size: int, count: int) -> None:
+        """Refuse a last batch of one sample if the model cannot train on it.
+
+        Args:
+            size: the number of samples in a batch of the loader, except the last.
+            count: the number of samples; 0 if it is not known.
+        """
+        train, batches = self.config.train, len(self.loader)
+        steps = train.steps or batches
+        if steps * train.accumulate < batches or (batches - 1) * size + 1 != count:
+            return
+        model, *example = self.graph()
+        buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+        other = " or a DataLoader with drop_last=True" * (self.config.experiment == schema.FIT)
+        message = f"leaves a batch of one sample; choose another size{other}: "
+        with torch.random.fork_rng():
+            call: Any = lambda x: torch.func.functional_call(model.train(), buffers, x)  # noqa: E731
+            dry_run(model, call, tuple(x[:1] for x in example), "train.batch_size", message)
+
+    def _prepare(self, size: int, whole: int, scheduler: LRScheduler | None = None) -> None:
         """Make the objects that the steps need, and the callbacks.
 
         Args:
             size: the number of samples in a batch of the loader, except the last.
             whole: the number of batches of this size.
-            width: the number of tensors in a batch.
             scheduler: a scheduler object, which replaces the one in the configuration.
         """
         config, model, train = self.config, self.model, self.config.train
         self._parameters = list(model.parameters())
-        self._batch_size, self._width = size, width
+        self._batch_size, self._width = size, (width := len(self.graph()))  # inputs, and targets
         self._tensors, self._samples = width * train.accumulate, train.accumulate * size
         per_epoch = -(-len(self.loader) // train.accumulate)
         self.steps = train.steps or per_epoch * (train.epochs or 0)
@@ -411,15 +428,25 @@ class Supervised(Training):
             self.classes = self.dataset.classes or ()
             torch.manual_seed(config.seed)
             self.model = self.kind.build_model(config.model, self.dataset)
-            if ranks.size() > 1:
-                self.model = nn.SyncBatchNorm.convert_sync_batchnorm(self.model)
             freeze(self.model, config.model.freeze)
-            self.loss = self.kind.criterion(self._loss())
+            loss = config.loss
+            if isinstance(config, schema.SupervisedConfig):
+                weights = class_weights(config.data.class_weights, self.dataset, loss.name)
+                loss = loss.changed(weights)
+            self.loss = self.kind.criterion(loss.build())
             self.optimizer = build_optimizer(config.optimizer, self.model)
             first = self.dataset.parts["train"]
-            x, y = torch.from_numpy(first.x[:1]), torch.from_numpy(first.y[:1])
+            pairs = TensorDataset(torch.from_numpy(first.x), torch.from_numpy(first.y))
+            x, y = pairs[:1]
             try_loss(self.loss, dry_run(self.model, self.model, x, "loss"), y)
-            self._read_batches(shuffling)
+            train, count = config.train, len(first)
+            size = min(train.batch_size or count, count)
+            shuffled = train.shuffle and train.overfit_batches is None
+            self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
+            self._try_last_batch(size, count)
+            if ranks.size() > 1:
+                self.model = nn.SyncBatchNorm.convert_sync_batchnorm(self.model)
+            self._prepare(size, count // size)
             self._listening = [component.build() for component in config.callbacks]
         except ConfigError as error:
             raise merge_errors(error, config) from None
@@ -444,30 +471,9 @@ class Supervised(Training):
         kept = Samples(samples.x[:most], samples.y[:most])
         return replace(dataset, parts={**dataset.parts, "train": kept})
 
-    def _read_batches(self, shuffling: torch.Generator) -> None:
-        train, samples = self.config.train, self.dataset.parts["train"]
-        size = min(train.batch_size or len(samples), len(samples))
-        normalized = any(layer.name == "BatchNorm1d" for layer in self.config.model.layers)
-        if normalized and (size == 1 or len(samples) % size == 1):
-            message = "leaves a batch of one sample, which has no variance for BatchNorm1d"
-            raise refusal("train.batch_size", message)
-        pairs = TensorDataset(torch.from_numpy(samples.x), torch.from_numpy(samples.y))
-        shuffled = train.shuffle and train.overfit_batches is None
-        self.loader = DataLoader(pairs, size, shuffled, generator=shuffling)
-        self._prepare(size, len(samples) // size)
-
     def outputs(self, *inputs: Any) -> torch.Tensor:
         check_count(inputs, 1)
         return torch.from_numpy(self.predict(prepare_inputs(inputs[0], self.dataset, self.kind)))
-
-    def _loss(self) -> nn.Module:
-        """Return the loss, with the class weights of the configuration."""
-        component = self.config.loss
-        if isinstance(self.config, schema.SupervisedConfig):
-            weights = class_weights(self.config.data.class_weights, self.dataset, component.name)
-            component = component.changed(weights)
-        module: nn.Module = component.build()
-        return module
 
     def own_units(self, values: torch.Tensor) -> NDArray[Any]:
         return self.dataset.preprocessing.own_units(values.numpy())
@@ -484,8 +490,8 @@ class Supervised(Training):
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
-        with evaluation_mode(self.final_model) as model:
-            return outputs_of(model, x, batch_of(x[:1].size))
+        with evaluation(self.final_model):
+            return outputs_of(self.final_model, x, batch_of(x[:1].size))
 
     def _heading(self) -> Iterable[str]:
         dataset, data = self.dataset, self.config.data
@@ -588,18 +594,6 @@ class Supervised(Training):
 def batch_of(numbers: int) -> int:
     """Return the number of samples in an evaluation pass, for samples of `numbers` numbers."""
     return min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, numbers)))
-
-
-@contextmanager
-def evaluation_mode(model: nn.Module) -> Iterator[nn.Module]:
-    """Put a model in evaluation mode in the block, without recording a graph."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield model
-    finally:
-        model.train(training)
 
 
 def check_count(inputs: Sequence[Any], count: int) -> None:

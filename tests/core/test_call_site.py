@@ -174,6 +174,10 @@ def test_an_error_of_the_users_keeps_its_text() -> None:
         nn.Sequential(Own())(1)
     with pytest.raises(TypeError, match=r"^.*missing 1 .*\n\nWhere:\n  in module Own at "):
         Own()()
+    with pytest.raises(TypeError) as refused:
+        nn.Sequential()(torch.ones(2), torch.ones(3))
+    assert "input has shape [2]" in str(refused.value)
+    assert "has shape [3]" not in str(refused.value)  # there is no argument for it
 
 
 def test_leaves_in_errors_have_their_names() -> None:

@@ -25,7 +25,14 @@ from nanotorch.train import (
     train,
 )
 from nanotorch.train.supervised import Supervised
-from nanotorch.utils.data import DataLoader, IterableDataset, TensorDataset
+from nanotorch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+)
 from tests.train.examples import At, mistake, record_of, refusal_of
 
 generator = np.random.default_rng(0)
@@ -38,6 +45,10 @@ QUIET: dict[str, Any] = {"verbose": False, "epochs": 3, "batch_size": 8}
 def network(outputs: int = 1, dropout: float = 0.3) -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, outputs))
+
+
+def normalized() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
 
 
 def fitted(data: Any = None, model: Any = None, **more: Any) -> RunResult:
@@ -284,6 +295,9 @@ class Endless(IterableDataset[Any]):
 DATA = "expected a tuple (x, y), a Dataset or a DataLoader"
 OTHER = torch.optim.SGD(network().parameters(), lr=1)
 LOADER = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
+PAIRS = TensorDataset(torch.tensor(X, dtype=torch.float32), torch.tensor(Y, dtype=torch.float32))
+ALONE = "leaves a batch of one sample; choose another size or a DataLoader with drop_last=True: Exp"
+TWO, NONE = (CLASSES.tolist().index(label) for label in (2, 0))
 NAN = X.copy()
 NAN[7, 1] = np.nan
 # The arguments of `fitted`, and what is said of them.
@@ -322,6 +336,10 @@ WRONG: dict[str, str] = {
     "metrics={'mae': 3}": "metrics.mae: expected a function of outputs",
     "log={'dir': 'x'}": "log: leave out 'dir' and 'name'",
     "validation=0.001": "validation: 0.001 of 60 samples leaves one part empty",
+    "validation=2": "validation: 2 of 60 samples leaves one part empty; give a fraction between 0",
+    "directory=5": "directory: expected a path or None; got int",
+    "resume=5": "resume: expected True, False, 'latest' or a path; got int",
+    "verbose='yes'": "verbose: expected True or False; got str",
     "LOADER, validation=0.5, batch_size=32": "validation: cannot be a fraction of a DataLoader",
     "LOADER, batch_size=8": "batch_size: leave it out: the DataLoader",
     "torch.tensor(X)": f"data: {DATA}, got one array of shape (60, 3), without targets",
@@ -332,6 +350,23 @@ WRONG: dict[str, str] = {
     "[{'x': torch.ones(3), 'y': torch.ones(1)}] * 4": "data: expected batches (x, y) of tensors, "
     "samples first; got dict",
     "resume=True": "resume: needs `directory`, where the run to resume is",
+    "[(torch.ones(3), torch.ones(1), 0)] * 4": "model: does not accept inputs of shape (2, 3), "
+    "(2, 1) (the items of a sample before its target): Sequential.forward() takes 2 positional",
+    # Labels, and other targets that the loss does not take.
+    "(X, CLASSES), network(2), loss=F.cross_entropy": f"data: sample {TWO} has the label 2, but "
+    "the model's 2 classes are 0 to 1",
+    "(X, CLASSES), network(3), loss=nn.CrossEntropyLoss(), validation=(X, CLASSES - 1)": ""
+    f"validation: sample {NONE} has the label -1, but the model's 3 classes are 0 to 2",
+    "(X, CLASSES), network(2), loss=nn.CrossEntropyLoss(), validation=0.5": "data: sample ",
+    "(X, CLASSES), loss='CrossEntropyLoss'": "model: has 1 output, but CrossEntropyLoss needs one "
+    "for each class; BCEWithLogitsLoss takes 1 for two classes",
+    "(X, CLASSES[:, None]), network(3), loss=nn.CrossEntropyLoss()": "loss: for outputs of shape "
+    "(2, 3) and targets of (2, 1) (it takes labels y.long() of shape (samples,)): 0D or 1D target",
+    "(X, CLASSES[:, None]), loss='BCEWithLogitsLoss'": "loss: for outputs of shape (2, 1) and "
+    "targets of (2, 1) (it takes y.float() of the outputs' shape): result type Float can't be cast",
+    # A last batch without variance.
+    "model=normalized(), batch_size=59": f"batch_size: {ALONE}",
+    "DataLoader(PAIRS, 1), normalized(), batch_size=32": f"batch_size: {ALONE}",
     # Numbers of other kinds.
     "(NAN, Y)": "data: x is nan at [7, 1]; remove or replace it",
     "(torch.tensor(X).bfloat16(), Y)": "data: is in bfloat16, which the trainer does not support",
@@ -352,6 +387,39 @@ def test_arguments_that_are_wrong(arguments: str) -> None:
     told = refusal_of(lambda: eval(f"fitted({arguments})", globals()))()
     assert told.startswith(f"fit(): {WRONG[arguments]}")
     assert not list(Path().iterdir())
+
+
+def test_a_batch_of_one_sample_that_is_not_taken_is_no_mistake() -> None:
+    fitted(DataLoader(PAIRS, 59, drop_last=True), normalized(), batch_size=32)
+    model = normalized()
+    fitted(model=model, batch_size=59, epochs=None, steps=1)
+    assert model[1].num_batches_tracked == 1
+    fitted(batch_size=59)
+
+
+def test_labels_that_no_batch_holds_are_no_mistake() -> None:
+    x, labels = torch.tensor(X, dtype=torch.float32), torch.tensor(CLASSES)
+    of_two, samples = (labels < 2).nonzero().flatten().tolist(), TensorDataset(x, labels)
+
+    def clamped(batch: Any) -> Any:
+        return torch.stack([x for x, _ in batch]), torch.stack([y.clamp(max=1) for _, y in batch])
+
+    for data in (
+        Subset(samples, of_two),
+        DataLoader(samples, 8, sampler=SubsetRandomSampler(of_two)),
+        DataLoader(samples, 8, collate_fn=clamped),
+    ):
+        own = {"batch_size": 32} if isinstance(data, DataLoader) else {}
+        fitted(data, network(2), loss=nn.CrossEntropyLoss(), **own)
+    loader = DataLoader(Subset(samples, [*of_two, TWO]), 8, shuffle=True)
+    told = refusal_of(fitted)(loader, network(2), loss="CrossEntropyLoss", batch_size=32)
+    assert f"data: sample {TWO} has the label 2" in told
+
+
+def test_batches_of_a_batch_sampler(capsys: pytest.CaptureFixture[str]) -> None:
+    batches = BatchSampler(range(60), 8, drop_last=False)
+    fitted(DataLoader(PAIRS, batch_sampler=batches), batch_size=32, verbose=True)
+    assert "on 60 samples, in batches of 8\n" in capsys.readouterr().out
 
 
 def test_errors_name_the_line_that_called() -> None:
