@@ -97,12 +97,6 @@ class CsvFile:
         index = self.positions[column]
         return [row.cells[index].strip() for row in self.rows]
 
-    def names(self, column: str) -> set[str]:
-        """Return the different values of a column; the empty set if one of them is a number."""
-        texts = () if column in self.floats else self.texts(column)
-        names = {text for text in set(texts) if text.lower() not in MISSING}
-        return set() if any(NUMBER.fullmatch(name) for name in names) else names
-
     def without(self, columns: Sequence[str]) -> "CsvFile":
         """Return the table without the rows that lack a value in any of `columns`."""
         whole = np.ones(self.count, dtype=bool)

@@ -162,14 +162,15 @@ class Preprocessing:
             missing: the replacement of missing numbers, a key of `FILLED` if they are allowed.
 
         Raises:
-            ValueError: if a feature has no value at all.
+            ConfigError: if a feature has no value at all.
         """
         fill = np.zeros(x.shape[1])
         if self.missing:
             counts = np.sum(~np.isnan(x), axis=0)
             if not counts.all():
                 empty = [quoted(self.features[int(k)]) for k in np.flatnonzero(counts == 0)]
-                raise ValueError(f"the training part has no value of {', '.join(empty)}")
+                message = f"the training part has no value of {', '.join(empty)}"
+                raise refusal("data.missing", message)
             fill = FILLED[missing](x, axis=0)
         mean, scale = moments(x, standardize, fill)
         return replace(self, mean=mean, scale=scale, fill=fill)
@@ -354,7 +355,7 @@ class SampleReader:
             wanted |= {f"data.{option}[{index}]": name for index, name in enumerate(columns)}
         lacks = f"{table.source} has no column"
         bare = f": its first line {NO_HEADER}; write data.header: false"
-        bare = bare if mostly_numbers(table.header) else ""
+        bare *= mostly_numbers(table.header)
         raise_all(
             Problem(path, f"{lacks} {quoted(name)}{bare or did_you_mean(name, table.header)}")
             for path, name in wanted.items()
@@ -542,8 +543,10 @@ def sorted_values(texts: Sequence[str]) -> tuple[str, ...]:
 
 def category_names(table: CsvFile, column: str) -> tuple[str, ...] | None:
     """Return the names in a column without numbers if there are few enough for features."""
-    names = table.names(column)
-    return sorted_values([*names]) if 0 < len(names) <= min(MOST_NAMES, table.count // 2) else None
+    texts = () if column in table.floats else table.texts(column)
+    names = {text for text in set(texts) if text.lower() not in MISSING}
+    few = 0 < len(names) <= min(MOST_NAMES, table.count // 2)
+    return sorted_values([*names]) if few and not any(map(NUMBER.fullmatch, names)) else None
 
 
 @contextlib.contextmanager
@@ -615,8 +618,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
         names = preprocessing.classes or ()
         message = f"all {len(y)} samples are of class {names[int(y[0])]}"
         raise refusal("data.target", message)
-    given = data.parts or PartFiles()
-    files = {"validation": given.validation, "test": given.test}
+    files = vars(data.parts or PartFiles())
     # A part with a file of its own gets no share of the main source.
     shares = {name: 0.0 if files.get(name) else getattr(data.split, name) for name in PARTS}
     total = sum(shares.values())
@@ -634,11 +636,7 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
             own_x, own_y, _ = reader.read_file(path, f"data.parts.{name}", preprocessing)
             pieces[name] = np.array(own_x), own_y.astype(np.float64)
     del x, y  # they may be large
-    try:
-        train = pieces["train"][0]
-        preprocessing = preprocessing.fitted(train, data.standardize, data.missing)
-    except ValueError as error:
-        raise refusal("data.missing", str(error)) from None
+    preprocessing = preprocessing.fitted(pieces["train"][0], data.standardize, data.missing)
     if targets == "regression" and data.standardize_target:
         mean, scale = moments(pieces["train"][1][:, None], standardize=True)
         center, unit = mean.item(), scale.item()

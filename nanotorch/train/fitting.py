@@ -254,9 +254,8 @@ def loaders(
             raise refusal("validation", message)
         kept = round(len(dataset) * validation)
         if not 0 < kept < len(dataset):
-            message = f"{validation:g} of {len(dataset)} samples leaves one part empty; give"
-            message += " a fraction between 0 and 1, or the samples"
-            raise refusal("validation", message)
+            message = f"{validation:g} of {len(dataset)} samples leaves one part empty"
+            raise refusal("validation", f"{message}; give a fraction between 0 and 1, or samples")
         order = torch.randperm(len(dataset), generator=split).tolist()
         dataset, validation = (Subset(dataset, sorted(k)) for k in (order[kept:], order[:kept]))
     if isinstance(dataset, DataLoader):
@@ -420,8 +419,8 @@ class Fit(Training):
 
     def _tried(self, targets: torch.Tensor) -> Kind | None:
         """Try the model and the loss; return the kind of prediction, None if it is unknown."""
-        data: list[torch.Tensor] = [*self._example, targets]
-        for argument, tensors in (("data", data), ("model", self.model.parameters())):
+        given = {"data": (*self._example, targets), "model": tuple(self.model.parameters())}
+        for argument, tensors in given.items():
             if any(t.dtype == torch.bfloat16 for t in tensors):
                 said = "is in bfloat16, which the trainer does not support; convert it with float()"
                 raise refusal(argument, said)
