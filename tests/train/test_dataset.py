@@ -29,9 +29,13 @@ def data_of(*overrides: str, table: str = TABLE, text: str = REGRESSION) -> Data
     return experiment(text, *overrides, table=table).dataset
 
 
+def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs and the targets of all parts."""
+    parts = [data.parts[name] for name in PARTS]
+    return np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts])
+
+
 refusal = refusal_of(data_of)
-
-
 RAW = ("data.standardize=false", "data.standardize_target=false")
 
 
@@ -39,16 +43,14 @@ def test_the_parts_are_the_table() -> None:
     data = data_of(*RAW)
     assert [len(data.parts[name]) for name in PARTS] == [14, 3, 3]
     assert list(data.preprocessing.features) == ["a", "b"]
-    x = np.concatenate([data.parts[name].x for name in PARTS])
-    y = np.concatenate([data.parts[name].y for name in PARTS])
+    x, y = whole(data)
     assert x.dtype == y.dtype == np.float32
     assert y.shape == (20, 1)
     order = np.argsort(x[:, 0])
     np.testing.assert_array_equal(x[order, 0], np.arange(20))
     np.testing.assert_array_equal(y[order, 0], 3 * np.arange(20) + 1)
     # Features are chosen by name, in their order.
-    chosen = data_of(*RAW, "data.features=[b, a]")
-    x = np.concatenate([chosen.parts[name].x for name in PARTS])
+    x, _ = whole(data_of(*RAW, "data.features=[b, a]"))
     np.testing.assert_array_equal(x[:, 0], x[:, 1] ** 2 % 7)
 
 
@@ -83,22 +85,19 @@ def test_classes_have_names() -> None:
     raw = train.x[:, 0] * data.preprocessing.scale[0] + data.preprocessing.mean[0]
     np.testing.assert_array_equal(train.y[:, 0], np.rint(raw) % 4 == 0)
     # Stratified parts have the classes of the whole.
-    data = data_of("data.stratify=true", table=GOOD_OR_BAD, text=of_table())
-    assert [int(data.parts[name].y.sum()) for name in PARTS] == [7, 1, 2]
-    assert [len(data.parts[name]) for name in PARTS] == [28, 6, 6]
+    parts = data_of("data.stratify=true", table=GOOD_OR_BAD, text=of_table()).parts
+    assert [(len(parts[k]), parts[k].y.sum()) for k in PARTS] == [(28, 7), (6, 1), (6, 2)]
 
 
 @pytest.mark.parametrize("samples", [1, 7, 100, 569])
 def test_division_is_a_partition(samples: int) -> None:
     strata = np.arange(samples) % 3.0
-    parts = split_indices(
-        strata, np.arange(samples)[::-1], Split(train=0.6, validation=0.3, test=0.1)
-    )
+    split = Split(train=0.6, validation=0.3, test=0.1)
+    parts = split_indices(strata, np.arange(samples)[::-1], split)
     assert sorted(np.concatenate(list(parts.values()))) == list(range(samples))
-    for name, fraction in zip(PARTS, (0.6, 0.3, 0.1), strict=True):
-        for stratum in range(3):
-            count = np.sum(strata[parts[name]] == stratum)
-            assert abs(count - fraction * np.sum(strata == stratum)) <= 1
+    for name, part in parts.items():
+        counts, all_ = (np.bincount(k.astype(int), minlength=3) for k in (strata[part], strata))
+        assert (abs(counts - getattr(split, name) * all_) <= 1).all()
 
 
 PLAIN = "csv: table.csv\n  target: y"
@@ -106,25 +105,14 @@ HOLES = "a,b,y\n" + "".join(f"{i},{'' if i % 4 == 0 else i * 10},{i}\n" for i in
 NOTHING = "a,b,y\n" + "1,?,2\n" * 9
 # What stands in the section, the table, and what is said.
 IMPOSSIBLE = [
-    (
-        "csv: tabel.csv\n  target: y",
-        TABLE,
-        "x.yaml:3:8: data.csv: cannot read 'tabel.csv': No such file or directory; "
-        "did you mean 'table.csv'?",
-    ),
+    ("csv: tabel.csv\n  target: y", TABLE, "x.yaml:3:8: data.csv: cannot read 'tabel.csv': "
+     "No such file or directory; did you mean 'table.csv'?"),
     ("csv: .\n  target: y", TABLE, "x.yaml:3:8: data.csv: cannot read '.': Is a directory"),
-    (
-        "csv: table.csv\n  target: progresion",
-        "a,progression\n1,2\n",
-        "x.yaml:4:11: data.target: table.csv has no column 'progresion'; "
-        "did you mean 'progression'?",
-    ),
-    (
-        PLAIN + "\n  features: [a, c, d]",
-        TABLE,
-        "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known: a, b, y\n"
-        "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known: a, b, y",
-    ),
+    ("csv: table.csv\n  target: progresion", "a,progression\n1,2\n", "x.yaml:4:11: data.target: "
+     "table.csv has no column 'progresion'; did you mean 'progression'?"),
+    (PLAIN + "\n  features: [a, c, d]", TABLE,
+     "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known: a, b, y\n"
+     "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known: a, b, y"),
     (PLAIN, "a,b,y\n1,2,3\nx,2,3\n1,z,3\n", "table.csv:3:1: column 'a': 'x' is not a number\n"
      "table.csv:4:3: column 'b': 'z' is not a number"),
     (PLAIN, "a,y\n1,x\n2,2\n", "table.csv:2:3: column 'y': 'x' is not a number; "
@@ -206,23 +194,16 @@ def test_a_table_without_names_of_columns() -> None:
 
 
 def test_cells_without_a_value_are_left_out_or_filled() -> None:
-    dropped = data_of("data.missing=drop", RAW[0], table=HOLES)
-    assert sum(len(dropped.parts[name]) for name in PARTS) == 30
+    assert len(whole(data_of("data.missing=drop", RAW[0], table=HOLES))[0]) == 30
     for missing, measure in (("mean", np.mean), ("median", np.median)):
         filled = data_of(f"data.missing={missing}", RAW[0], table=HOLES)
-        train = filled.parts["train"].x
-        known = train[train[:, 0] % 4 != 0]
-        expected = measure(known[:, 1].astype(np.float64))
-        for name in PARTS:
-            part = filled.parts[name].x
-            np.testing.assert_allclose(part[part[:, 0] % 4 == 0][:, 1], expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("cell", ["", "NA", "n/a", "NaN", "null", "?"])
-def test_what_counts_as_missing(cell: str) -> None:
-    for row in (f"{cell},1", f"1,{cell}"):
-        data = data_of("data.missing=drop", table=f"a,y\n{row}\n" + "3,1\n" * 9)
-        assert len(data.parts["train"]) == 6
+        train, (x, _) = filled.parts["train"].x, whole(filled)
+        expected = measure(train[train[:, 0] % 4 != 0][:, 1].astype(np.float64))
+        np.testing.assert_allclose(x[x[:, 0] % 4 == 0][:, 1], expected, rtol=1e-6)
+    for cell in ("", "NA", "n/a", "NaN", "null", "?"):
+        for row in (f"{cell},1", f"1,{cell}"):
+            data = data_of("data.missing=drop", table=f"a,y\n{row}\n" + "3,1\n" * 9)
+            assert len(data.parts["train"]) == 6
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "?"])
@@ -232,9 +213,8 @@ def test_what_counts_as_missing_is_no_name(cell: str) -> None:
     table = f"a,c,y\n{rows}1,{cell},yes\n1,u,{cell}\n"
     data = "data={csv: table.csv, target: y, positive: yes, categorical: [c]}"
     told = refusal(data, text=CLASSIFICATION, table=table)
-    assert [line.split(":")[1:4] for line in told.splitlines()] == [
-        ["22", "3", " column 'c'"], ["23", "5", " column 'y'"]
-    ]  # fmt: skip
+    places = [line.split(":")[1:4] for line in told.splitlines()]
+    assert places == [["22", "3", " column 'c'"], ["23", "5", " column 'y'"]]
     dropped = data_of(data, "data.missing=drop", text=CLASSIFICATION, table=table)
     assert list(dropped.preprocessing.features) == ["a", "c=u", "c=v"]
 
@@ -312,9 +292,7 @@ FLAT = "model.layers=[Flatten, {name: Linear, out_features: 1}]"
 
 def test_inputs_keep_their_shape() -> None:
     np.savez("d.npz", x=X, y=X.sum(axis=(1, 2)))
-    data = data_of(NPZ, FLAT)
-    x = np.concatenate([data.parts[name].x for name in PARTS])
-    y = np.concatenate([data.targets(name) for name in PARTS])
+    x, y = whole(data_of(NPZ, FLAT, "data.standardize_target=false"))
     assert x.shape == (20, 2, 3)
     np.testing.assert_allclose(x.sum(axis=(1, 2)), y[:, 0], rtol=1e-6)
     flat = data_of(NPZ, "data.shape=[6]")
@@ -323,19 +301,32 @@ def test_inputs_keep_their_shape() -> None:
 
 def test_one_mean_for_all() -> None:
     np.savez("d.npz", x=X, y=X[:, 0, 0])
-    data = data_of(NPZ, FLAT, "data.standardize=together")
-    train = data.parts["train"].x.astype(np.float64)
-    assert abs(train.mean()) < 1e-6
-    assert abs(train.std() - 1) < 1e-6
+    train = data_of(NPZ, FLAT, "data.standardize=together").parts["train"].x.astype(np.float64)
+    assert (abs(train.mean()), train.std()) == pytest.approx((0, 1), abs=1e-6)
     assert (np.abs(train.mean(axis=0)) > 1e-3).all()
 
 
-def test_two_files_of_one_array_each() -> None:
-    np.save("a.npy", X[:, 0])
-    np.save("b.npy", np.arange(20)[:, None])
-    data = data_of("data={npy: {x: a.npy, y: b.npy}, standardize: false}")
+def test_files_of_one_array() -> None:
+    x = np.random.default_rng(0).normal(size=(60_000, 20)).astype(np.float32)
+    np.save("a.npy", x)
+    np.save("b.npy", x[:, :1])
+    tracemalloc.start()
+    try:
+        data = data_of("data={npy: {x: a.npy, y: b.npy}}")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * x.nbytes  # the inputs, and one part as it was
     assert data.preprocessing.target == "b"
-    assert data.parts["train"].x.shape == (14, 3)
+    train = data.parts["train"].x
+    assert train.shape == (42_000, 20)
+    np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(train.std(axis=0), 1, rtol=1e-4)
+    # They are not those of several.
+    Path("a.npy").rename("d.npz")
+    assert "'d.npz' contains one array; use data.npy" in refusal(NPZ)
+    np.savez("e.npz", X)
+    assert "contains several arrays" in refusal("data={npy: {x: e.npz, y: e.npz}}")
 
 
 def test_classes_are_numbers_or_text() -> None:
@@ -387,27 +378,3 @@ def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray] | bytes, message: 
     else:
         np.savez("d.npz", **arrays)
     assert message in refusal(NPZ)
-
-
-def test_a_file_of_one_array_is_no_copy_in_memory() -> None:
-    x = np.random.default_rng(0).normal(size=(60_000, 20)).astype(np.float32)
-    np.save("a.npy", x)
-    np.save("b.npy", x[:, 0])
-    tracemalloc.start()
-    try:
-        data = data_of("data={npy: {x: a.npy, y: b.npy}}")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 3 * x.nbytes  # the inputs, and one part as it was
-    train = data.parts["train"].x
-    np.testing.assert_allclose(train.mean(axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(train.std(axis=0), 1, rtol=1e-4)
-
-
-def test_one_array_is_not_several() -> None:
-    np.save("d.npz.npy", X)
-    Path("d.npz.npy").rename("d.npz")
-    assert "'d.npz' contains one array; use data.npy" in refusal(NPZ)
-    np.savez("e.npz", X)
-    assert "contains several arrays" in refusal("data={npy: {x: e.npz, y: e.npz}}")
