@@ -25,7 +25,7 @@ from tests.train.examples import (
     TABLE,
     refusal_of,
     write_example,
-)  # fmt: skip
+)
 
 DATA = np.array([line.split(",") for line in TABLE.splitlines()[1:]], dtype=np.float64)
 

@@ -30,31 +30,26 @@ MIXED = (
 )
 LONGER = "train={epochs: 6, batch_size: 8}"
 # The 28 samples of the classification make batches of 8, 8, 8 and 4.
-SUPERVISED = {
-    "a last smaller batch": (CLASSIFICATION, [LONGER]),
-    "batches of everything": (CLASSIFICATION, ["train={epochs: 9, batch_size: null}"]),
-    "more than there is": (CLASSIFICATION, ["train={epochs: 9, batch_size: 500}"]),
-    "BatchNorm1d and Dropout": (CLASSIFICATION, [LONGER, MIXED]),
-    "Adam with decay": (CLASSIFICATION, [LONGER, "optimizer={name: Adam, weight_decay: 0.1}"]),
-    "AdamW with amsgrad": (CLASSIFICATION, [LONGER, "optimizer={name: AdamW, amsgrad: true}"]),
-    "Nesterov's momentum": (
-        REGRESSION,
-        ["train.epochs=9", "optimizer={name: SGD, lr: 0.01, momentum: 0.9, nesterov: true}"],
-    ),
-    "Huber's loss": (REGRESSION, ["train.epochs=9", "loss={name: HuberLoss, delta: 0.5}"]),
-    "bounded gradients": (
-        CLASSIFICATION, ["train={epochs: 6, batch_size: 8, clip_norm: 0.1, clip_value: 0.1}", MIXED]
-    ),
-    "accumulated gradients": (
-        CLASSIFICATION, ["train={epochs: 9, batch_size: 6, accumulate: 2}", MIXED]
-    ),
-    "a schedule and an average": (
-        CLASSIFICATION,
-        [LONGER, MIXED, "averaging={method: ema}", "scheduler={name: OneCycleLR, max_lr: 0.1}"],
-    ),
-    "divergence after some steps": (REGRESSION, ["train.epochs=999", "optimizer.lr=30"]),
-    "divergence at the second step": (REGRESSION, ["train.epochs=9", "optimizer.lr=1e30"]),
+CLASSIFIED = {
+    "a last smaller batch": [LONGER],
+    "batches of everything": ["train={epochs: 9, batch_size: null}"],
+    "more than there is": ["train={epochs: 9, batch_size: 500}"],
+    "BatchNorm1d and Dropout": [LONGER, MIXED],
+    "Adam with decay": [LONGER, "optimizer={name: Adam, weight_decay: 0.1}"],
+    "AdamW with amsgrad": [LONGER, "optimizer={name: AdamW, amsgrad: true}"],
+    "bounded gradients": [LONGER, "train.clip_norm=0.1", "train.clip_value=0.1", MIXED],
+    "accumulated gradients": ["train={epochs: 9, batch_size: 6, accumulate: 2}", MIXED],
+    "a schedule and an average": [
+        LONGER, MIXED, "averaging={method: ema}", "scheduler={name: OneCycleLR, max_lr: 0.1}"
+    ],
 }  # fmt: skip
+NESTEROV = "optimizer={name: SGD, lr: 0.01, momentum: 0.9, nesterov: true}"
+REGRESSED = {
+    "Nesterov's momentum": ["train.epochs=9", NESTEROV],
+    "Huber's loss": ["train.epochs=9", "loss={name: HuberLoss, delta: 0.5}"],
+    "divergence after some steps": ["train.epochs=999", "optimizer.lr=30"],
+    "divergence at the second step": ["train.epochs=9", "optimizer.lr=1e30"],
+}
 MINIMIZED = {
     name: [
         f"function={{name: {name}, start: [0.5, 1.5], iterations: 40}}",
@@ -69,7 +64,13 @@ MINIMIZED["Adam, and every function there is"] = [
     "optimizer={name: Adam, lr: 0.1}",
 ]
 MINIMIZED["divergence"] = ["function.iterations=400", "optimizer.lr=50"]
-CASES = SUPERVISED | {name: (MINIMIZATION, overrides) for name, overrides in MINIMIZED.items()}
+CASES = {
+    name: (text, overrides)
+    for text, cases in (
+        (CLASSIFICATION, CLASSIFIED), (REGRESSION, REGRESSED), (MINIMIZATION, MINIMIZED)
+    )
+    for name, overrides in cases.items()
+}  # fmt: skip
 LONG = (
     "more than there is", "Adam with decay", "AdamW with amsgrad", "Huber's loss",
     "bounded gradients", "a schedule and an average", *FUNCTIONS,
@@ -148,18 +149,16 @@ def test_the_record_and_the_summary_tell_what_was_compiled(capsys) -> None:
 
 def test_few_steps_are_not_compiled(capsys: pytest.CaptureFixture[str]) -> None:
     few = f"3 steps of one size are too few to save time; it takes {WORTHWHILE}"
-    for overrides, reason in (  # 3 of 5 steps are of full batches
-        ((CLASSIFICATION,), few),
-        ((CLASSIFICATION, switch(CLASSIFICATION, on=False)), "switched off"),
-        ((MINIMIZATION, switch(MINIMIZATION, on=False)), "switched off"),
-    ):
+    off = [(text, switch(text, on=False)) for text in (CLASSIFICATION, MINIMIZATION)]
+    for overrides in ((CLASSIFICATION,), *off):  # 3 of 5 steps are of full batches
+        reason = "switched off" if overrides in off else few
         result = result_of(*overrides)
         assert record_of(result.directory)["step"] == {"compiled": False, "reason": reason}
         assert "compiled" not in capsys.readouterr().out
-    for steps, compiled in ((WORTHWHILE - 1, False), (WORTHWHILE, True)):
+    for steps in (WORTHWHILE - 1, WORTHWHILE):
         more = [f"function.iterations={steps}", "log.progress=false", "optimizer.lr=0.01"]
-        result = result_of(MINIMIZATION, *more)
-        assert record_of(result.directory)["step"]["compiled"] is compiled
+        step = record_of(result_of(MINIMIZATION, *more).directory)["step"]
+        assert step["compiled"] is (steps == WORTHWHILE)
 
 
 @pytest.mark.usefixtures("eager_to_compile")
