@@ -92,27 +92,18 @@ def test_quoted_cells_may_have_line_breaks(end: str) -> None:
         ("a,b\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("a\n", "t.csv:1:1: needs a header and at least one line of values under it"),
         ("", "t.csv:1:1: needs a header and at least one line of values under it"),
+        # Each wrong cell is named, but a column of something else is one mistake.
+        ("a\n1\nx\n2\ny\n", "t.csv:3:1: column 'a': 'x' is not a number\n"
+         "t.csv:5:1: column 'a': 'y' is not a number"),
+        ("a\nu\nv\nw\nx\ny\n", "t.csv:2:1: column 'a': 'u' is not a number (and 4 more cells)"),
+        ('a\n"1,5"\n"2,5"\n"3,5"\n"4,5"\n', "t.csv:2:1: column 'a': '1,5' is not a number (and 3 "
+         "more cells); write a decimal point, and no commas"),
+        ("a\n" + "1e999\n" * 5, "t.csv:2:1: column 'a': '1e999' is too large (and 4 more cells)"),
         (b"a\n1\n\xff\n", "t.csv:3:1: is not text in UTF-8 (byte 0xff); save it as UTF-8"),
     ],
 )  # fmt: skip
 def test_what_is_no_table_is_refused(text: str | bytes, message: str) -> None:
     assert refusal(text) == message
-
-
-@pytest.mark.parametrize(
-    ("cells", "messages"),
-    [
-        ("1x2y", ["3:1: column 'a': 'x' is not a number", "5:1: column 'a': 'y' is not a number"]),
-        # A column of something else is one mistake.
-        ("uvwxy", ["2:1: column 'a': 'u' is not a number (and 4 more cells)"]),
-        (["1,5", "2,5", "3,5", "4,5"], ["2:1: column 'a': '1,5' is not a number (and 3 more "
-         "cells); write a decimal point, and no commas"]),
-        (["1e999"] * 5, ["2:1: column 'a': '1e999' is too large (and 4 more cells)"]),
-    ],
-)  # fmt: skip
-def test_every_cell_that_is_no_number_is_named(cells: list[str], messages: list[str]) -> None:
-    told = refusal("a\n" + "".join(f'"{cell}"\n' for cell in cells))
-    assert told.splitlines() == [f"t.csv:{message}" for message in messages]
 
 
 def test_paths_are_shown_from_here(tmp_path: Path) -> None:
@@ -121,13 +112,11 @@ def test_paths_are_shown_from_here(tmp_path: Path) -> None:
 
 
 def test_what_has_no_end_is_no_table() -> None:
-    Path("t.csv").touch()
-    os.truncate("t.csv", 2**40)
-    with pytest.raises(OSError, match="has more than 1,000,000,000 bytes"):
-        read_csv(Path("t.csv"))
+    os.truncate(write(""), 2**40)
+    told = refusal_of(read_csv, OSError)
+    assert "has more than 1,000,000,000 bytes" in told(Path("t.csv"))
     if Path("/dev/zero").exists():
-        with pytest.raises(OSError, match="is a device or a pipe, not a file"):
-            read_csv(Path("/dev/zero"))
+        assert "is a device or a pipe, not a file" in told(Path("/dev/zero"))
 
 
 def test_very_many_columns() -> None:
@@ -136,12 +125,10 @@ def test_very_many_columns() -> None:
     assert refusal(f"{text}\n") == (
         f"t.csv:1:1: has {count + 1:,} cells; a table has at most {count:,} columns"
     )
-    header = text.rpartition(",")[0]
-    Path("t.csv").write_text(f"{header}\n{'1,' * (count - 1)}1\n", "utf-8")
-    table = read_csv(Path("t.csv"))
-    assert table.texts(f"c{count - 1}") == ["1"]
+    header, row = text.rpartition(",")[0], f"{'1,' * (count - 1)}1\n"
+    assert read_csv(write(f"{header}\n{row}")).texts(f"c{count - 1}") == ["1"]
     again = f"{header.rpartition(',')[0]},c7"
-    assert "two columns are called 'c7'" in refusal(f"{again}\n{'1,' * (count - 1)}1\n")
+    assert "two columns are called 'c7'" in refusal(f"{again}\n{row}")
 
 
 CELLS = ["1", "-2.5e3", " 7", "+.5 ", "1.", "1e-400", "0.1", "123456789.123456789"]

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from nanotorch.train.supervised import Supervised, streams
 from nanotorch.utils.data import (
     BatchSampler,
     DataLoader,
-    IterableDataset,
     Subset,
     SubsetRandomSampler,
     TensorDataset,
@@ -238,8 +236,8 @@ def test_classes_are_measured_and_shown(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(("scale", "remedy"), [(1e5, "train on (y - mean) /"), (1, "train longer")])
 def test_a_fit_worse_than_the_mean_says_so(scale: float, remedy: str, capsys) -> None:
     x = torch.linspace(0, 1, 32).unsqueeze(1)
-    y = scale * (x + 1)
-    fit(nn.Linear(1, 1), (x, y), loss="MSELoss", optimizer={"name": "SGD", "lr": 1e-9}, epochs=1)
+    slow = {"name": "SGD", "lr": 1e-9}
+    fit(nn.Linear(1, 1), (x, scale * (x + 1)), loss="MSELoss", optimizer=slow, epochs=1)
     last = " ".join(capsys.readouterr().out.partition("\nwarning: ")[2].split())
     assert last.startswith("train R2 -")
     assert remedy in last
@@ -265,11 +263,6 @@ def test_a_signal_ends_it_after_the_step() -> None:
     assert run.predict(X).shape == (60, 1)
     # Whole numbers are predicted as the model takes them.
     assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
-
-
-class Endless(IterableDataset[Any]):
-    def __iter__(self) -> Iterator[Any]:
-        yield from ()
 
 
 DATA = "expected a tuple (x, y), a Dataset or a DataLoader"
@@ -325,7 +318,7 @@ WRONG: dict[str, str] = {
     "(X, Y[:5])": f"data: {DATA}, with as many x as y; got arrays of (60, 3), (5, 1)",
     "'x.csv'": f"data: {DATA}, got str",
     "(X, ['a'] * 60)": "data: expected arrays of numbers, got one of <U1",
-    "Endless()": "data: the Endless has no length",
+    "torch.utils.data.IterableDataset()": "data: the IterableDataset has no length",
     "[{'x': torch.ones(3), 'y': torch.ones(1)}] * 4": "data: expected batches (x, y) of tensors, "
     "samples first; got dict",
     "resume=True": "resume: needs `directory`, where the run to resume is",
@@ -402,8 +395,7 @@ def test_errors_name_the_line_that_called() -> None:
         run.predict(torch.zeros(3, 2))
     with pytest.raises(RuntimeError, match=where):
         fitted(validation=(X[:, :2], Y))
-    with pytest.raises(TypeError, match=r"^predict\(\) takes 1 array of samples; got 0"):
-        run.predict()
+    assert refusal_of(run.predict, TypeError)() == "predict() takes 1 array of samples; got 0"
     refused = refusal_of(run.predict)(["a"])
     assert refused == "predict(): inputs: expected arrays of numbers, got one of <U1"
 
@@ -411,14 +403,10 @@ def test_errors_name_the_line_that_called() -> None:
 def test_metrics_count_the_samples_that_the_loss_counts() -> None:
     x, y = torch.rand(64, 2), torch.arange(64) % 3
     for ignored, given in ((-100, y.where(y > 0, torch.tensor(-100))), (0, y)):
-        model = nn.Linear(2, 3)
         loss = nn.CrossEntropyLoss(ignore_index=ignored)
-        run = fit(model, (x, given), epochs=1, verbose=False, loss=loss, optimizer="Adam")
+        run = fitted((x, given), nn.Linear(2, 3), loss=loss)
         right = run.predict(x).argmax(1) == y
         assert run.results["train/accuracy"] == pytest.approx(right[y > 0].float().mean().item())
     for target in (torch.full((64, 1), 0.9), (x[:, :1] > 0.5) * 2.0 - 1.0):  # no classes
-        run = fit(
-            nn.Linear(2, 1), (x, target), epochs=1, verbose=False, loss=nn.BCEWithLogitsLoss(),
-            optimizer="Adam",
-        )  # fmt: skip
+        run = fitted((x, target), nn.Linear(2, 1), loss=nn.BCEWithLogitsLoss())
         assert run.results.keys() == {"train/loss"}

@@ -7,7 +7,6 @@ import re
 import shutil
 import textwrap
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -72,16 +71,12 @@ def test_a_shipped_configuration_is_known_by_its_name() -> None:
 def test_overrides_are_no_list() -> None:
     write_example(Path())
     for call, what in ((train, "x.yaml"), (resume, train("x.yaml").directory)):
-        with pytest.raises(TypeError, match=r"one argument each; got \['seed=1'\]"):
-            call(what, ["seed=1"])
-    with pytest.raises(TypeError, match="give the overrides to load_config"):
-        train(load_config("x.yaml"), "seed=1")
-    with pytest.raises(TypeError, match=r"no argument 'epochs'; write .* 'train\.epochs=3'"):
-        train("x.yaml", epochs=3)
-    with pytest.raises(TypeError, match=r"call nanotorch\.train\.resume\('latest'\)"):
-        train("x.yaml", resume="latest")
-    with pytest.raises(TypeError, match="or a mapping; got 5"):
-        train(5)
+        assert "one argument each; got ['seed=1']" in refusal_of(call, TypeError)(what, ["seed=1"])
+    told = refusal_of(train, TypeError)
+    assert "give the overrides to load_config" in told(load_config("x.yaml"), "seed=1")
+    assert re.search(r"no argument 'epochs'; write .* 'train\.epochs=3'", told("x.yaml", epochs=3))
+    assert "call nanotorch.train.resume('latest')" in told("x.yaml", resume="latest")
+    assert "or a mapping; got 5" in told(5)
     assert refusal_of(train)("x.yaml", "seed=1", "seed=2").endswith(
         "seed=1 seed=2: the key is given twice; remove one of the two"
     )
@@ -129,8 +124,9 @@ def test_predictions_take_what_stands_in_the_data() -> None:
     assert isinstance(given, torch.Tensor)
     np.testing.assert_allclose(given.numpy()[:, 0], DATA[:, 2], rtol=1e-3, atol=0.05)
     assert not run.model.training
-    with pytest.raises(ValueError, match=r"takes 2 numbers for each sample.*\(20, 3\)"):
-        run.predict(DATA)
+    told = refusal_of(run.predict, ValueError)(DATA)
+    assert "takes 2 numbers for each sample" in told
+    assert "(20, 3)" in told
 
 
 def test_a_finished_run_is_resumed_to_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,8 +149,7 @@ def test_the_examples_of_docstrings_run(monkeypatch: pytest.MonkeyPatch) -> None
     write_example(Path())
     (Path("configs")).mkdir()
     shutil.copy(shipped()["two_moons"], "configs/two_moons.yaml")
-    functions: tuple[Any, ...] = (train, resume, load_config, load_trained, fit)
-    for function in functions:
+    for function in (train, resume, load_config, load_trained, fit):
         told = str(inspect.getdoc(function)).partition("Args:")[0]
         (block,) = re.findall(r"(?:^    .*\n)+", told, re.MULTILINE)
         program = textwrap.dedent(block).replace("runs/two_moons/2026-01-31_12-00-00-abcdef", path)
