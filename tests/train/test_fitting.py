@@ -318,7 +318,8 @@ WRONG: dict[str, str] = {
     "(X, Y[:5])": f"data: {DATA}, with as many x as y; got arrays of (60, 3), (5, 1)",
     "'x.csv'": f"data: {DATA}, got str",
     "(X, ['a'] * 60)": "data: expected arrays of numbers, got one of <U1",
-    "torch.utils.data.IterableDataset()": "data: the IterableDataset has no length",
+    "type('Endless', (torch.utils.data.IterableDataset,), {'__iter__': list})()": "data: the "
+    "Endless has no length",
     "[{'x': torch.ones(3), 'y': torch.ones(1)}] * 4": "data: expected batches (x, y) of tensors, "
     "samples first; got dict",
     "resume=True": "resume: needs `directory`, where the run to resume is",
