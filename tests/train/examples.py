@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nanotorch as torch
 from nanotorch.train import RunResult, cli, load_config, train
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import LoadedConfig
@@ -93,6 +94,11 @@ def result_of(text: str, *overrides: str) -> RunResult:
 
 def weights(run: Supervised) -> dict[str, np.ndarray]:
     return {name: tensor.detach().numpy().copy() for name, tensor in run.state().items()}
+
+
+def same_weights(one: RunResult, other: RunResult) -> bool:
+    states = one.model.state_dict(), other.model.state_dict()
+    return all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
 
 def record_of(directory: Path | None = None) -> dict[str, Any]:

@@ -227,15 +227,14 @@ def test_the_mistakes_of_features_and_of_the_target_are_told_at_once() -> None:
 def test_parts_have_files_of_their_own() -> None:
     for name in ("v", "t"):
         Path(f"{name}.csv").write_text("y,b,a\n7,1,2\n8,3,4\n", "utf-8")
-    parts = "data.parts={validation: v.csv, test: t.csv}"
-    data = data_of(parts, RAW[0], table="a,b,y\n" + "1,2,3\n" * 10)
-    assert [len(data.parts[name]) for name in PARTS] == [10, 2, 2]
+    files, table = "data.parts={validation: v.csv, test: t.csv}", "a,b,y\n" + "1,2,3\n" * 20
+    data = data_of(files, RAW[0], table=table)
+    assert [len(data.parts[name]) for name in PARTS] == [20, 2, 2]
     np.testing.assert_array_equal(data.parts["test"].x, [[2, 1], [4, 3]])
-    only = data_of("data.parts={test: t.csv}", table="a,b,y\n" + "1,2,3\n" * 20)
+    only = data_of("data.parts={test: t.csv}", table=table)
     assert [len(only.parts[name]) for name in PARTS] == [16, 4, 2]  # 70 : 15 of the main table
     Path("t.csv").write_text("a,y\n1,2\n", "utf-8")
-    told = refusal(parts, table="a,b,y\n" + "1,2,3\n" * 9)
-    assert "t.csv: has no column 'b'" in told
+    assert "t.csv: has no column 'b'" in refusal(files, table=table)
 
 
 def test_classes_by_name_in_their_order() -> None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import nanotorch as torch
-from nanotorch.train import RunResult, fit, load_config, load_trained, resume, train
+from nanotorch.train import fit, load_config, load_trained, resume, train
 from nanotorch.train.load import shipped
 from nanotorch.train.run import History
 from tests.train.examples import (
@@ -23,15 +23,11 @@ from tests.train.examples import (
     REGRESSION,
     TABLE,
     refusal_of,
+    same_weights,
     write_example,
 )
 
 DATA = np.array([line.split(",") for line in TABLE.splitlines()[1:]], dtype=np.float64)
-
-
-def same_weights(one: RunResult, other: RunResult) -> bool:
-    states = one.model.state_dict(), other.model.state_dict()
-    return all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
 
 def test_a_file_a_mapping_and_a_loaded_configuration_train_alike() -> None:

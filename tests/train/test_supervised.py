@@ -54,8 +54,8 @@ def test_the_same_configuration_learns_the_same() -> None:
     first = trained(CLASSIFICATION)
     torch.manual_seed(99)  # what is drawn elsewhere changes nothing
     second, other = trained(CLASSIFICATION), trained(CLASSIFICATION, "seed=1")
+    np.testing.assert_equal(weights(first), weights(second))
     for name, values in weights(first).items():
-        np.testing.assert_array_equal(values, weights(second)[name])
         assert not np.array_equal(values, weights(other)[name])
     both = [*streams(0, 2), *streams(1, 2)]
     assert len({tuple(torch.rand(3, generator=stream).tolist()) for stream in both}) == 4
@@ -169,8 +169,7 @@ def test_measuring_is_in_evaluation_mode_and_trains_nothing() -> None:
     before = weights(run)
     assert run.measure("test") == run.measure("test")
     assert run.model.training
-    for name, values in weights(run).items():
-        np.testing.assert_array_equal(values, before[name])
+    np.testing.assert_equal(weights(run), before)
 
 
 def test_the_measured_loss_is_the_mean_over_samples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,10 +281,8 @@ def test_lbfgs_reaches_the_closed_form_in_a_few_steps(capsys: pytest.CaptureFixt
     result = result_of(REGRESSION, train, optimizer, "log.profile=2")
     best = result.results["train/least_squares_loss"]
     assert result.results["train/loss"] == pytest.approx(best, abs=1e-6)
-    assert record_of(result.directory)["step"] == {
-        "compiled": False,
-        "reason": "LBFGS decides during a step how many losses it needs",
-    }
+    reason = "LBFGS decides during a step how many losses it needs"
+    assert record_of(result.directory)["step"] == {"compiled": False, "reason": reason}
     # Its profile is that of its losses.
     table = capsys.readouterr().out
     assert "aten::addmm" in table
