@@ -625,9 +625,8 @@ def load_dataset(data: Data, targets: Targets, generator: torch.Generator) -> Da
     split = Split(**{name: share / total for name, share in shares.items()})
     order = torch.randperm(len(y), generator=generator).numpy()
     pieces = {}
-    for name, indices in split_indices(
-        y if data.stratify else np.zeros(len(y)), order, split
-    ).items():
+    strata = y if data.stratify else np.zeros(len(y))
+    for name, indices in split_indices(strata, order, split).items():
         if not len(indices) and (name == "train" or shares[name] > 0):
             message = f"leaves none of the {len(y)} samples in this part; raise it, or make it 0"
             raise refusal(f"data.split.{name}", message)

@@ -310,10 +310,6 @@ class Experiment(Task, Protocol):
     training_step: TrainingStep
     """The function that takes a step."""
 
-    def plain_step(self, batch: Sequence[Any]) -> None:
-        """Take one step uncompiled."""
-        self.training_step.plain(*batch)
-
     def taken(self, batch: Sequence[Any], usual: bool = True) -> Any:
         """Take a step, compiled if it is `usual` and not traced; return its result."""
         if self.trace is None:
@@ -552,7 +548,7 @@ class StopWhenDiverged(Callback):
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate
             try:
-                task.plain_step(batch)
+                task.training_step.plain(*batch)
             except RuntimeError as error:  # anomaly mode ends a backward pass by an error
                 if first_nonfinite() is None:
                     return f"step {number}: {error}"

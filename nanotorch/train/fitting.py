@@ -53,7 +53,7 @@ from .run import (
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log, Train
-from .supervised import KINDS, Training, batch_of, check_count, streams
+from .supervised import KINDS, Found, Training, batch_of, check_count, streams
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -386,21 +386,19 @@ class Fit(Training):
         learned = [p for p in model.parameters() if p.requires_grad]
         if not learned:
             raise refusal("model", "has no parameters to learn")
-        if isinstance(optimizer := objects["optimizer"], optim.Optimizer):
-            moved = {id(p) for group in optimizer.param_groups for p in group["params"]}
-            if moved.isdisjoint(map(id, learned)):
-                raise refusal("optimizer", "has none of the model's parameters")
-        else:
-            optimizer = build_optimizer(config.optimizer, model)
-        self.optimizer = optimizer
+        self.optimizer = objects["optimizer"]
+        if not isinstance(self.optimizer, optim.Optimizer):
+            self.optimizer = build_optimizer(config.optimizer, model)
+        moved = {id(p) for group in self.optimizer.param_groups for p in group["params"]}
+        if moved.isdisjoint(map(id, learned)):
+            raise refusal("optimizer", "has none of the model's parameters")
         state = loader.state_dict()
         with torch.random.fork_rng():
             batch = next(iter(loader))
         loader.load_state_dict(state)  # as if no batch had been read
-        several = isinstance(batch, list | tuple)
-        fits = several and all(isinstance(x, torch.Tensor) and x.dim() for x in batch)
-        if not fits or len(batch) < 2:
-            got = f"{[type(item).__name__ for item in batch]}" if several else type(batch).__name__
+        items = batch if isinstance(batch, list | tuple) else ()
+        if len(items) < 2 or not all(isinstance(x, torch.Tensor) and x.dim() for x in items):
+            got = f"{[type(item).__name__ for item in items]}" if items else type(batch).__name__
             message = f"expected batches (x, y) of tensors, samples first; got {got}"
             raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
         *self._example, targets = (tensor[:2] for tensor in batch)
@@ -489,7 +487,7 @@ class Fit(Training):
         call: Any = lambda y: float(self.metrics[name](outputs, y))  # noqa: E731
         dry_run(self.model, call, targets, f"metrics.{name}", told)
 
-    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+    def evaluated(self, part: str) -> Found | None:
         if part not in self._parts:
             return None
         with evaluation(model := self.final_model), torch.no_grad():

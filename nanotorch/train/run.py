@@ -673,7 +673,8 @@ def continue_run(
             # Loaders and optimizers use their state only when they continue: a step is tried first.
             with fitting(chosen or directory), np.errstate(all="ignore"):
                 experiment.load_training_state(copy.deepcopy(state["task"]))
-                experiment.plain_step(next(experiment.endless(state["loop"]["position"] or 0)))
+                batch = next(experiment.endless(state["loop"]["position"] or 0))
+                experiment.training_step.plain(*batch)
                 experiment.load_training_state(state["task"])
         if (taken := state["loop"]["step"]) > experiment.steps:
             message = f"has taken {taken} steps, but is now to take only {experiment.steps}"

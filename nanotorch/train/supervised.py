@@ -90,13 +90,12 @@ class Average(Callback):
         if self.begun and not self._by_steps:
             swa_utils.update_bn(batches, self.model)
 
-    def on_step(self, loop: Loop) -> None:
-        if self._by_steps and loop.epoch > self._start:
+    def on_step(self, loop: Loop, by_steps: bool = True) -> None:
+        if self._by_steps is by_steps and loop.epoch > self._start:
             self._averaged.update_parameters(self._source)
 
     def on_epoch(self, loop: Loop) -> None:
-        if not self._by_steps and loop.epoch > self._start:
-            self._averaged.update_parameters(self._source)
+        self.on_step(loop, by_steps=False)
 
     def state(self) -> Any:
         return self._averaged.state_dict()
@@ -116,6 +115,8 @@ LARGEST_BATCH = 4096
 """The most samples per forward pass when a whole part is measured."""
 LARGEST_INPUT = 500_000
 """The most numbers that go into such a pass."""
+Found = tuple[torch.Tensor, torch.Tensor]
+"""The outputs for a part, and the targets."""
 PROMPT, SAMPLE = 20, 120
 """The numbers of characters in the prompt of a sample text, and in the model's continuation."""
 
@@ -343,7 +344,7 @@ class Training(Experiment):
         measured = {"accuracy": ["accuracy/validation"]} if told else {}
         return {"loss": ["loss/train", "loss/validation"], **measured, "learning rate": ["lr"]}
 
-    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+    def evaluated(self, part: str) -> Found | None:
         """Return the model's outputs for `part`, and the targets; None if the part is empty."""
         raise NotImplementedError
 
@@ -354,15 +355,14 @@ class Training(Experiment):
     def measure(self, part: str) -> dict[str, float]:
         """Return the loss and metrics on `part` as `part/loss` and so on; {} if it is empty."""
         found = self.evaluated(part)
-        return self._measured(part, *found) if found else {}
+        return self._measured(part, found) if found else {}
 
-    def _assessed(
-        self, outputs: torch.Tensor, targets: torch.Tensor
-    ) -> tuple[Kind, NDArray[Any], NDArray[Any]] | None:
+    def _assessed(self, found: Found) -> tuple[Kind, NDArray[Any], NDArray[Any]] | None:
         """Return the kind, and the outputs and targets of the samples that the loss counts.
 
         None if the kind is unknown, or a target is none of its classes.
         """
+        outputs, targets = found
         if self.kind is None:
             return None
         if targets.dim() == 1 and hasattr(self.loss, "ignore_index"):
@@ -371,14 +371,12 @@ class Training(Experiment):
         own = self.own_units(outputs), self.own_units(targets)
         return (self.kind, *own) if len(targets) and self.kind.fits(*own) else None
 
-    def _measured(
-        self, part: str, outputs: torch.Tensor, targets: torch.Tensor
-    ) -> dict[str, float]:
+    def _measured(self, part: str, found: Found) -> dict[str, float]:
         with torch.no_grad():
-            values = {"loss": self.loss(outputs, targets).item() * self.unit}
-            if assessed := self._assessed(outputs, targets):
+            values = {"loss": self.loss(*found).item() * self.unit}
+            if assessed := self._assessed(found):
                 values |= assessed[0].measure(*assessed[1:])
-            values |= {name: float(of(outputs, targets)) for name, of in self.metrics.items()}
+            values |= {name: float(of(*found)) for name, of in self.metrics.items()}
         return {f"{part}/{name}": value for name, value in values.items()}
 
     def describe(self) -> str:
@@ -397,9 +395,9 @@ class Training(Experiment):
         samples, details = dict[str, int](), ""
         for name in PARTS:
             if found := self.evaluated(name):
-                results |= self._measured(name, *found)
+                results |= self._measured(name, found)
                 samples[name] = len(found[1])
-                if assessed := self._assessed(*found):
+                if assessed := self._assessed(found):
                     kind, outputs, targets[name] = assessed
                     details = kind.details(outputs, targets[name], self.classes)
                     details = details and f"\n\n{name} samples\n{details}"
@@ -478,7 +476,7 @@ class Supervised(Training):
     def own_units(self, values: torch.Tensor) -> NDArray[Any]:
         return self.dataset.preprocessing.own_units(values.numpy())
 
-    def evaluated(self, part: str) -> tuple[torch.Tensor, torch.Tensor] | None:
+    def evaluated(self, part: str) -> Found | None:
         samples = self.dataset.parts[part]
         if not len(samples):
             return None
