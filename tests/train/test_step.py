@@ -64,19 +64,12 @@ MINIMIZED["Adam, and every function there is"] = [
     "optimizer={name: Adam, lr: 0.1}",
 ]
 MINIMIZED["divergence"] = ["function.iterations=400", "optimizer.lr=50"]
-CASES = {
-    name: (text, overrides)
-    for text, cases in (
-        (CLASSIFICATION, CLASSIFIED), (REGRESSION, REGRESSED), (MINIMIZATION, MINIMIZED)
-    )
-    for name, overrides in cases.items()
-}  # fmt: skip
+GROUPS = {CLASSIFICATION: CLASSIFIED, REGRESSION: REGRESSED, MINIMIZATION: MINIMIZED}
+CASES = {name: (text, given) for text, cases in GROUPS.items() for name, given in cases.items()}
 LONG = (
     "more than there is", "Adam with decay", "AdamW with amsgrad", "Huber's loss",
     "bounded gradients", "a schedule and an average", *FUNCTIONS,
 )  # fmt: skip
-
-Left = dict[str, Any]
 
 
 @pytest.fixture
@@ -89,18 +82,14 @@ def switch(text: str, on: bool) -> str:
     return f"{'function' if text == MINIMIZATION else 'train'}.compile={str(on).lower()}"
 
 
-def left_by(result: RunResult, shown: str) -> Left:
+def left_by(result: RunResult, shown: str) -> list[Any]:
     """What a run left behind, without what differs between any two runs."""
-    run = record_of(result.directory)
-    changing = ("id", "started", "seconds", "step", "command")
     shown = re.sub(r"run directory: .*|, [\d.,]+ s\w*/s\w*|, [\d.]+ s$|^compiled: .*\n", "",
                    shown, flags=re.MULTILINE)  # fmt: skip
-    return {
-        "metrics": (result.directory / "metrics.jsonl").read_bytes(),
-        "weights": (result.directory / "weights.safetensors").read_bytes(),
-        "run": {key: value for key, value in run.items() if key not in changing},
-        "shown": shown,
-    }
+    changing = ("id", "started", "seconds", "step", "command")
+    run = {key: value for key, value in record_of(result.directory).items() if key not in changing}
+    files = [result.directory / name for name in ("metrics.jsonl", "weights.safetensors")]
+    return [run, shown, *(path.read_bytes() for path in files)]
 
 
 @pytest.mark.usefixtures("eager_to_compile")
@@ -125,11 +114,8 @@ def test_tensorboard_shows_the_same() -> None:
     for on in (True, False):
         overrides = [LONGER, MIXED, "log.tensorboard=true", switch(CLASSIFICATION, on)]
         events = EventAccumulator(str(result_of(CLASSIFICATION, *overrides).directory)).Reload()
-        curves = {
-            tag: [(event.step, event.value) for event in events.Scalars(tag)]
-            for tag in events.Tags()["scalars"]
-            if tag != "train/samples_per_second"
-        }
+        tags = {*events.Tags()["scalars"]} - {"train/samples_per_second"}
+        curves = {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in tags}
         graph = [(node.name, node.op, tuple(node.input)) for node in events.Graph().node]
         assert len(graph) >= 20
         assert {"forward", "backward"} <= set(events.Tags()["tensors"])
