@@ -350,9 +350,15 @@ def test_arguments_that_are_wrong(arguments: str) -> None:
 
 def test_a_batch_of_one_sample_that_is_not_taken_is_no_mistake() -> None:
     fitted(DataLoader(PAIRS, 59, drop_last=True), normalized(), batch_size=32)
-    run = fitted(model=normalized(), batch_size=59, epochs=None, steps=1)
-    assert run.model[1].num_batches_tracked == 1
-    fitted(batch_size=59)
+    fitted(model=normalized(), batch_size=59, epochs=None, steps=1)
+    # One that is taken is tried without a trace.
+    spread = [nn.Unflatten(1, (1, 3)), nn.BatchNorm1d(1), nn.Flatten(), nn.Linear(3, 1)]
+    run = fitted(model=nn.Sequential(*spread), batch_size=59)
+    assert run.model[1].num_batches_tracked == 6
+    losses, look = [], At(lambda loop: losses.append(loop.loss), 1)
+    for epochs, steps in ((3, None), (None, 1)):
+        fitted(batch_size=59, epochs=epochs, steps=steps, callbacks=[look])
+    assert losses[0] == losses[1]
 
 
 def test_labels_that_no_batch_holds_are_no_mistake() -> None:
