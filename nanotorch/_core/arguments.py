@@ -249,23 +249,29 @@ def export(
     others = argument_aliases(names) if further else {}
     if rule is None and (not others or code.co_name == "accepting"):
         return function
+    kinds = {n: getattr(kind, "__name__", "") for n, kind in function.__annotations__.items()}
+    kinds = {n: kinds[n] for n in names if kinds.get(n) in FITS}
+    kinds |= {n: "Tensor" for n in names[:1] if n == "input"}
+    flags = {n: kind for n, kind in kinds.items() if kind == "bool"}
+    first = min(map(names.index, flags), default=len(names))
 
     @functools.wraps(function)
     def accepting(*args: Any, **named: Any) -> Any:
         try:
+            if len(args) > first:
+                check_types(name, flags, names, args, {})
             if not named:
                 return function(*args)
             out = None if rule is None else named.pop("out", None)
             if not others.keys().isdisjoint(named):
                 named = resolve_aliases(function.__name__, others, named)
+            if not flags.keys().isdisjoint(named):
+                check_types(name, flags, names, (), named)
             if rule is None or out is None:
                 return function(*args, **named)
-        except AttributeError:
-            if args and not hasattr(args[0], "_array"):
-                first = next(iter(inspect.signature(function).parameters))
-                if first == "input":
-                    place = (function.__name__, first, 1)
-                    raise wrong_type(args[0], "Tensor", place) from None
+        except (AttributeError, TypeError) as error:
+            if not str(error).startswith(function.__name__):
+                check_types(name, kinds, names, args, named)
             raise
         except (MemoryError, ValueError) as error:
             if as_pytorch_error(error) is error:
@@ -324,6 +330,19 @@ def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> 
     parameters, others = inspect.signature(function).parameters, argument_aliases(list(given))
     defaults = {key: parameters[key].default for key in given}
     return function(**merge_aliases(function.__name__, others, named, given, defaults))
+
+
+def check_types(
+    name: str, kinds: Mapping[str, str], names: Sequence[str], args: Sequence[Any],
+    named: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Refuse arguments that are not of their ``kinds``, which are names in `FITS`."""
+    for k, n in enumerate(names):
+        value = args[k] if k < len(args) else named.get(n, ABSENT)
+        if n in kinds and value is not ABSENT and not FITS[kinds[n]](value):
+            position = k + (not name.startswith(METHOD)) if k < len(args) else 0
+            place = name.removeprefix(METHOD), n, position
+            raise wrong_type(value, kinds[n], place) from None
 
 
 METHOD = "Tensor."
@@ -423,6 +442,13 @@ def to_integer(value: Any) -> int | None:
         return None
 
 
+# Whether a value is of the type that an annotation names.
+FITS: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: value is True or value is False or value.__class__ is AbsentFlag,
+    "Tensor": lambda value: hasattr(value, "_array"),
+    "int": lambda value: to_integer(value) is not None,
+    "float": lambda value: isinstance(value, (int, float)) or getattr(value, "ndim", 1) == 0,
+}
 LARGE = 2**63  # no index and no size reaches it
 OVERFLOW = "Overflow when unpacking long long"
 

@@ -221,7 +221,8 @@ for _name, _function in list(vars(Tensor).items()):
         _code = _function.__code__
         _own = _code.co_varnames[1 : _code.co_argcount + _code.co_kwonlyargcount]
         _itself = _code.co_flags & CO_VARKEYWORDS or _name in (*PLAIN, "unflatten")
-        if argument_aliases(_own) and _name[:2] != "__" and not _itself:
+        _flags = bool in _function.__annotations__.values() and _name.removesuffix("_") in PUBLIC
+        if (argument_aliases(_own) or _flags) and _name[:2] != "__" and not _itself:
             setattr(Tensor, _name, export(Tensor.__module__, f"Tensor.{_name}", _function))
 
 

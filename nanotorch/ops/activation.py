@@ -12,6 +12,7 @@ from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
 from nanotorch._core.sums import BITS, SMALL, maximum_along, select, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
+    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
@@ -656,7 +657,7 @@ def logit(input: Array, eps: float | None = None) -> Array:
         eps: clamp ``input`` to [``eps``, ``1 - eps``] first. Default: no clamping.
     """
     if eps is not None:
-        kind = input.dtype.type
+        eps, kind = as_number(eps, wanted="float"), input.dtype.type
         input = np.clip(input, kind(eps), kind(1 - eps))
     return np.log(input / (1 - input))
 

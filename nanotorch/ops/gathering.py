@@ -434,12 +434,12 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     Raises:
         RuntimeError: for a ``condition`` that is not bool, unless it is alone.
     """
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    pair = input, other
     array: Any = condition._array if isinstance(condition, Tensor) else condition
     if not isinstance(array, (np.ndarray, np.generic, Shadow)):
         raise wrong_type(condition, "Tensor")
+    pair = input, other
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
     if array.dtype.kind != "b":
         text = "where expected condition to be a boolean tensor, but got a tensor with dtype {}"
         require(array.dtype == np.uint8, text, dtype_char(array))

@@ -17,7 +17,16 @@ from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.reduction import Dims, amax, amin, norm_along, normal_dims, others, vector_norm
+from nanotorch.ops.reduction import (
+    Dims,
+    amax,
+    amin,
+    kept_shape,
+    norm_along,
+    normal_dims,
+    others,
+    vector_norm,
+)
 from nanotorch.ops.shape import diag_embed, movedim, reshape, transpose, tril, triu, unsqueeze
 
 # Inverses and systems of linear equations, for batches of square matrices.
@@ -697,7 +706,7 @@ def unpacked(input: Array) -> tuple[Array, Array]:
 
 @public
 def lu_unpack(
-    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """``(P, L, U)`` with ``A = P L U``, from the results of `torch.linalg.lu_factor`.
 
@@ -740,8 +749,7 @@ def matrix_norm(
         check_kind("linalg.matrix_norm", input._array, half=False)
         values = svdvals(movedim(input, (rows, columns), (-2, -1)))
         out = values.sum(-1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
-        kept = [1 if d in (rows, columns) else n for d, n in enumerate(input.shape)]
-        return reshape(out, tuple(kept)) if keepdim else out
+        return reshape(out, kept_shape(input.shape, (rows, columns))) if keepdim else out
     require(ord in (1, -1, math.inf, -math.inf), "linalg.matrix_norm: Order {} not supported.", ord)
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
     sums = norm_along(input, 1.0, (along,), keepdim)

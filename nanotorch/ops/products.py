@@ -443,6 +443,7 @@ def cdist(
         RuntimeError: for shapes that do not fit, or a negative ``p``.
         ValueError: for an unknown ``compute_mode``.
     """
+    check_first_tensors("cdist", x1=x1, x2=x2)
     p = float(as_number(p))
     require(compute_mode in MODES, "cdist(): unknown mode {!r}", compute_mode, error=ValueError)
     for x in (x1, x2):

@@ -37,10 +37,11 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
 from nanotorch._core.layout import order_of
-from nanotorch._core.op import Array, method, public
+from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import check_tensors, no_form, parse_shape
+from nanotorch.ops.arguments import as_number, check_tensors, no_form, parse_shape
+from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.creation import Options, empty, new_leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
@@ -641,9 +642,17 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None
         NotImplementedError: for probabilities whose dtype is not a floating-point one.
     """
     check_tensors(input)
+    if p is not None:
+        return draw_with_chance(input, as_number(p, wanted="float"), generator)
     array = input._array
-    drawn = stream(generator).bernoulli(array if p is None else p, array.shape, array.dtype)
+    drawn = stream(generator).bernoulli(array, array.shape, array.dtype)
     return record_zero_gradient(wrap(drawn), "BernoulliBackward0", input)
+
+
+@hidden_op(input=lambda g: no_derivative("bernoulli"), node=NO_DERIVATIVE)
+def draw_with_chance(input: Array, p: float, generator: Generator | None) -> Array:
+    """Numbers 0 and 1, with one probability of 1, of the shape and dtype of ``input``."""
+    return stream(generator).bernoulli(p, input.shape, input.dtype)
 
 
 @public

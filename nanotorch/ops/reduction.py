@@ -18,7 +18,6 @@ from nanotorch._core.arguments import (
     missing_args,
     named_tuple,
     rename,
-    require_bool,
 )
 from nanotorch._core.batched import along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
@@ -59,6 +58,11 @@ def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
     return (along,) if ndim else ()
 
 
+def kept_shape(shape: Sequence[int], dim: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a reduction along ``dim`` that keeps the dimensions."""
+    return tuple([1 if d in dim else n for d, n in enumerate(shape)])
+
+
 @hidden_op(
     input=lambda g, dim, keepdim: sum_along(g, dim, keepdim),
     node="ExpandBackward0", batch=dimensions,
@@ -66,7 +70,7 @@ def only_dim(dim: int, ndim: int) -> tuple[int, ...]:
 def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
     """A reduced array repeated along ``dim`` to ``shape`` again: the adjoint of a sum."""
     if not keepdim:
-        input = input.reshape(tuple([1 if d in dim else n for d, n in enumerate(shape)]))
+        input = input.reshape(kept_shape(shape, dim))
     out = np.empty(shape, input.dtype)
     out[...] = input
     return out
@@ -299,33 +303,36 @@ def reverse_cumsum(input: Array, dim: int) -> Array:
 # Products. Formulas name `out` even if unused: then, as in PyTorch, a write to `out` is an error.
 
 
+def is_single_zero(input: Any, size: int) -> bool:
+    """Whether a recorded product is of one element, which is zero: its gradient has no history."""
+    return size == 1 and isinstance(input, Tensor) and not bool(input.all())
+
+
 def prod_formula(g: Any, input: Any, out: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The gradient of a product along one dimension; ``dim`` is empty for a 0-d input."""
     if not dim:
         return g
     if not keepdim:
-        g = reshape(g, tuple([1 if d in dim else n for d, n in enumerate(input.shape)]))
-    if input.shape[dim[0]] == 1 and not bool(input.all()):
-        return g  # it depends on a single element unless that is zero, as in PyTorch
+        g = reshape(g, kept_shape(input.shape, dim))
+    if is_single_zero(input, input.shape[dim[0]]):
+        return g
     return g * transpose(others(transpose(input, dim[0], -1)), dim[0], -1)
 
 
-def prod_all_formula(g: Any, input: Any, shape: tuple[int, ...]) -> Any:
-    """The gradient of the product of all elements of ``input``, which has this shape."""
-    if not shape:
-        return g
-    if math.prod(shape) == 1 and not bool(input.all()):
-        return reshape(g, shape)
-    return g * reshape(others(reshape(input, (math.prod(shape),))), shape)
+def prod_all_formula(g: Any, input: Any, out: Any) -> Any:
+    """The gradient of the product of all elements."""
+    shape, size = tuple(input.shape), math.prod(input.shape)
+    if not shape or is_single_zero(input, size):
+        return reshape(g, shape) if shape else g
+    return g * reshape(others(reshape(input, (size,))), shape)
 
 
 @hidden_op(
-    input=lambda g, input, out: prod_all_formula(g, input, tuple(input.shape)),
-    node="ProdBackward0",
+    input=prod_all_formula, node="ProdBackward0",
     batch=lambda call: prod_along(
         flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
     ),
-)
+)  # fmt: skip
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
     return product(input, None, False, sum_dtype(input, dtype))
@@ -517,7 +524,7 @@ def squares_along(values: Array, dim: tuple[int, ...], keep: bool) -> Array:
 def as_dtype_of(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
     """Results along dimensions, in the dtype of ``input``; ``keepdim`` keeps the dimensions."""
     if keepdim:
-        values = values.reshape([1 if d in dim else n for d, n in enumerate(input.shape)])
+        values = values.reshape(kept_shape(input.shape, dim))
     elif len(dim) < input.ndim:
         values = values.reshape([n for d, n in enumerate(input.shape) if d not in dim])
     return values.astype(input.dtype)
@@ -579,7 +586,6 @@ def define_variance(name: str, along: Any, doc: str = "") -> Any:
         """
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        require_bool(unbiased, "unbiased")
         overall = dim is NOT_GIVEN or dim is None or input.ndim == 0
         dims = normal_dims(None if dim is NOT_GIVEN else dim, input.ndim)
         correction = float(unbiased) if correction is None else correction
@@ -712,7 +718,7 @@ def chosen_formula(
 ) -> Any:
     """The gradient of one element chosen along ``dim``."""
     if input_shape and not keepdim:
-        kept = tuple(1 if d == dim else n for d, n in enumerate(input_shape))
+        kept = kept_shape(input_shape, (dim,))
         g, indices = reshape(g, kept), reshape(indices, kept)
     return taken_formula(g, indices, input_shape, dim)
 
@@ -796,7 +802,6 @@ define_extremum("min", "smallest", minimum, min_all, min_along)
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The body of `argmax` and `argmin`."""
     array = input._array
-    require_bool(keepdim, "keepdim")
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
@@ -832,7 +837,6 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
-    require_bool(keepdim, "keepdim")
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
     out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
@@ -869,7 +873,7 @@ def norm_formula(
     if ord == 0:
         return None
     if not keepdim:
-        shape = tuple([1 if d in dim else n for d, n in enumerate(input.shape)])
+        shape = kept_shape(input.shape, dim)
         g, out = reshape(g, shape), reshape(out, shape)
     if ord == 1:
         return g * sign(input)

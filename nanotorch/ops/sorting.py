@@ -22,6 +22,7 @@ from nanotorch.ops.reduction import (
     NOT_GIVEN,
     NOT_KEPT,
     extremum_all_formula,
+    kept_shape,
     require_elements,
     take_chosen,
     taken_formula,
@@ -181,8 +182,8 @@ def select_rank(input: Array, rank: Any, dim: int, keepdim: bool) -> tuple[Array
     if not input.ndim:
         return input.copy(), np.zeros((), np.int64)
     order = order_along(input, dim)
-    shape = [1 if d == dim else n for d, n in enumerate(input.shape)]
-    indices = np.take_along_axis(order, np.broadcast_to(rank, shape), dim)
+    rank = np.broadcast_to(rank, kept_shape(input.shape, (dim,)))
+    indices = np.take_along_axis(order, rank, dim)
     return take_chosen(input, indices, dim, keepdim)
 
 

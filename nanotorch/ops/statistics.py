@@ -537,7 +537,7 @@ def neighbours(y: Any, dim: int) -> tuple[Any, Any]:
 
 
 @public
-def trapezoid(y: Any, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
+def trapezoid(y: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule.
 
     Args:

@@ -254,6 +254,10 @@ def test_a_use(body: Any, use: str) -> None:
     alike(program)
 
 
+def test_products_of_one_element() -> None:
+    replayed(lambda x, w: (x @ w)[:, :1].prod(1).sum())
+
+
 def test_gradients_of_gradients_run_as_it_is() -> None:
     def program(compiled: Any) -> Any:
         f, w = warm(compiled)

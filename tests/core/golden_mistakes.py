@@ -91,6 +91,23 @@ flags that are dimensions
     x = torch.tensor([[1, 1], [0, 2]])
     torch.unique(x, 0), x.unique(True, 1), x.unique(True, False, 1), torch.unique(x, True, 1, dim=0)
     torch.unique_consecutive(x, 0)
+numbers where a flag is asked for
+    x, v = torch.ones(2, 2), torch.ones(2)
+    torch.svd(x, 1), x.svd(some=1), torch.lu_unpack(x, v.int(), True, 1), v.multinomial(1, 1)
+    torch.combinations(v, 2, 1), x.max(0, keepdim=1), torch.nonzero(x, as_tuple=1)
+    torch.avg_pool1d(x, 2, 1, 0, 1), torch.nn.functional.dropout(x, 0.5, 1)
+    torch.isclose(x, x, equal_nan=1), torch.argmin(x, keepdims=1)
+    [raised(f, 0.5, 0, 1).split(":")[0] for f in (x.quantile, x.nanquantile)]
+    [raised(f, v, v, right=1).split(":")[0] for f in (torch.searchsorted, torch.bucketize)]
+arguments of other types
+    x = torch.rand(2, 2)
+    torch.cdist("a", x), torch.cdist(x, 1.0), torch.trapezoid("a"), torch.lu_unpack([1.0], x)
+    torch.where("a"), torch.diff(x, "a"), torch.isclose(x, x, "a"), torch.logit(x, "a")
+    x.diff("a"), x.diff(n=[1]), x.isclose(x, atol="a"), x.allclose(x, None)
+    raised(x.bernoulli, x).split(":")[0]
+a gradient of a draw with one probability
+    y = torch.zeros(2, requires_grad=True).bernoulli(1.0)
+    y, y.sum().backward()
 one tensor for several results
     x, out = torch.tensor([[1.0, 2.0], [0.0, 3.0]]), torch.empty(0)
     torch.median(x, 0, out=out), torch.kthvalue(x, 1, out=out), torch.sum(x, 0, out=(out, out))

@@ -7,7 +7,7 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import wrong_type
+from nanotorch._core.arguments import require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.layout import normal_dim
@@ -300,6 +300,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         2012.
     """
     check_probability(p)
+    require_bool(training, ("dropout", "train", 3))
     check_input("dropout", input)
     if p == 0.0 or not training or not input._array.size:
         return input
