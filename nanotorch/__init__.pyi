@@ -144,7 +144,7 @@ def amax(
 def amin(
     input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, out: Any = ...
 ) -> Tensor:
-    """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
+    """The smallest element of all, or along ``dim``; equal ones share the gradient."""
 
 def aminmax(
     input: Tensor, *, dim: _int | None = ..., keepdim: _bool = ..., out: Any = ...
@@ -1145,8 +1145,8 @@ def lt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input < other``, elementwise."""
 
 def lu_unpack(
-    LU_data: Any,
-    LU_pivots: Any,
+    LU_data: Tensor,
+    LU_pivots: Tensor,
     unpack_data: _bool = ...,
     unpack_pivots: _bool = ...,
     *,
@@ -1935,10 +1935,10 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """A view with dimensions ``dim0`` and ``dim1`` swapped."""
 
-def trapezoid(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
+def trapezoid(y: Tensor, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
-def trapz(y: Any, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
+def trapz(y: Tensor, x: Any = ..., *, dx: _float = ..., dim: _int = ...) -> Tensor:
     """The integral of ``y`` along ``dim`` by the trapezoidal rule."""
 
 def tril(input: Tensor, diagonal: _int = ..., *, out: Any = ...) -> Tensor:

@@ -168,7 +168,7 @@ class Methods:
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
         """The greatest element of all, or along ``dim``; equal ones share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ...) -> Tensor:
-        """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
+        """The smallest element of all, or along ``dim``; equal ones share the gradient."""
     def aminmax(self, *, dim: _int | None = ..., keepdim: _bool = ...) -> return_types.aminmax:
         """The least and the greatest element, of all or along ``dim``: the named tuple ``(min, max)``."""
     def angle(self) -> Tensor:

@@ -558,8 +558,7 @@ slogdet_result = named_tuple("slogdet", "sign", "logabsdet")
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs of determinants and the logarithms of their sizes: ``(sign, logabsdet)``."""
     check_matrices("linalg.slogdet", A)
-    sign, size = np.linalg.slogdet(A)
-    return sign, size
+    return tuple(np.linalg.slogdet(A))
 
 
 @method

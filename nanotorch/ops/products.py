@@ -39,7 +39,6 @@ from nanotorch.ops.reduction import norm_along, norm_formula, normal_dims, sum_a
 from nanotorch.ops.shape import (
     diagonal,
     diagonal_backward,
-    diagonal_of,
     flatten,
     movedim,
     permute_to,
@@ -215,7 +214,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 @op(
-    input=lambda g, input_shape: trace_backward(g, input_shape),
+    input=lambda g, input_shape: diagonal_backward(
+        expand_to(g, (min(input_shape),)), input_shape, 0, 0, 1
+    ),
     batch=lambda call: sum_along(diagonal(call.whole("input"), 0, 1, 2), (1,), False),
     wide=True,
 )
@@ -228,20 +229,6 @@ def trace(input: Array) -> Array:
     check_kind("trace", input, kinds="fiu")
     check_ndim("trace", input, 2, 2)
     return np.asarray(input.trace(dtype=input.dtype if input.dtype.kind == "f" else np.int64))
-
-
-@hidden_op(
-    g=lambda g: trace(g),
-    batch=lambda call: diagonal_backward(
-        expand_to(unsqueeze(call.whole("g"), -1), (call.batch.size, min(call.args["shape"]))),
-        (call.batch.size, *call.args["shape"]), 0, 1, 2,
-    ),
-)  # fmt: skip
-def trace_backward(g: Array, shape: tuple[int, ...]) -> Array:
-    """Zeros of ``shape`` with ``g`` along the diagonal."""
-    out = np.zeros(shape, g.dtype)
-    diagonal_of(out, 0, 0, 1)[...] = g
-    return out
 
 
 # Combinations of elements

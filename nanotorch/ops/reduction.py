@@ -19,7 +19,7 @@ from nanotorch._core.arguments import (
     named_tuple,
     rename,
 )
-from nanotorch._core.batched import along, dimensions, flat_samples, leading, under_vmap
+from nanotorch._core.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
@@ -81,6 +81,12 @@ def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
     return spread(g, shape, tuple(range(len(shape))), False)
 
 
+def all_batched(call: Call) -> Any:
+    """`sum_all`, `mean_all` or `prod_all` for samples: `sum_along`, ... of their elements."""
+    along = globals()[call.op.name.replace("_all", "_along")]
+    return along(flat_samples(call.whole("input")), (1,), False, call.args["dtype"])
+
+
 # Sums
 
 
@@ -93,11 +99,8 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g, input_shape),
-    node="SumBackward0",
-    batch=lambda call: sum_along(
-        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
-    ),
-)
+    node="SumBackward0", batch=all_batched,
+)  # fmt: skip
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
     if dtype is None and input.dtype.kind == "f":
@@ -170,11 +173,8 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g / (math.prod(input_shape) or 1), input_shape),
-    node="MeanBackward0",
-    batch=lambda call: mean_along(
-        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
-    ),
-)
+    node="MeanBackward0", batch=all_batched,
+)  # fmt: skip
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
     require_mean_dtype(input, dtype)
@@ -327,12 +327,7 @@ def prod_all_formula(g: Any, input: Any, out: Any) -> Any:
     return g * reshape(others(reshape(input, (size,))), shape)
 
 
-@hidden_op(
-    input=prod_all_formula, node="ProdBackward0",
-    batch=lambda call: prod_along(
-        flat_samples(call.whole("input")), (1,), False, call.args["dtype"]
-    ),
-)  # fmt: skip
+@hidden_op(input=prod_all_formula, node="ProdBackward0", batch=all_batched)
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
     return product(input, None, False, sum_dtype(input, dtype))
@@ -439,12 +434,6 @@ def logsumexp(input: Array, dim: Any, keepdim: bool = False) -> Array:
 # Variance and standard deviation.
 
 
-def require_float_input(input: Array, name: str = "std and var") -> None:
-    """Raise NotImplementedError for integers and bools."""
-    if input.dtype.kind != "f":
-        raise NotImplementedError(f"{name} only support floating point and complex dtypes")
-
-
 NO_FREEDOM = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
     "factor (input numel divided by output numel)."
@@ -541,29 +530,33 @@ def variance_formula(
     return share * (2 / n if n else math.inf) * (input - mean)
 
 
-@hidden_op(input=variance_formula, node="VarBackward0", in_order=True, wide=True)
-def var_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
-) -> Array:
-    """The variance along dimensions; ``overall``: the user named no ``dim``, so all of them."""
-    require_float_input(input)
-    return as_dtype_of(variance_and_mean(input, dim, correction, "var")[0], input, dim, keepdim)
+def variance_kernel(name: str) -> Any:
+    """The kernel of `var`, `std`, `var_mean` or `std_mean` along dimensions."""
+
+    def kernel(
+        input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+    ) -> Any:
+        """The statistics; ``overall``: the user named no ``dim``, so all of them are meant."""
+        if input.dtype.kind != "f":
+            what = name if mean_too else "std and var"
+            raise NotImplementedError(f"{what} only support floating point and complex dtypes")
+        variance, mean = variance_and_mean(input, dim, correction, name)
+        out = as_dtype_of(np.sqrt(variance) if root else variance, input, dim, keepdim)
+        return (out, as_dtype_of(mean, input, dim, keepdim)) if mean_too else out
+
+    root, mean_too = name.startswith("std"), name.endswith("mean")
+    return rename(kernel, f"{name}_along")
 
 
-@hidden_op(
+var_along = hidden_op(input=variance_formula, node="VarBackward0", in_order=True, wide=True)(
+    variance_kernel("var")
+)
+std_along = hidden_op(
     input=lambda g, input, out, dim, keepdim, correction, overall: variance_formula(
         zero_where(g / (out * 2), out == 0), input, dim, keepdim, correction, overall
     ),
     node="StdBackward0", in_order=True, wide=True,
-)  # fmt: skip
-def std_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
-) -> Array:
-    """The standard deviation along dimensions; arguments as for `var_along`."""
-    require_float_input(input)
-    return as_dtype_of(
-        np.sqrt(variance_and_mean(input, dim, correction, "std")[0]), input, dim, keepdim
-    )
+)(variance_kernel("std"))  # fmt: skip
 
 
 def define_variance(name: str, along: Any, doc: str = "") -> Any:
@@ -621,22 +614,8 @@ def extremum_all_formula(g: Any, input: Any, out: Any) -> Any:
 def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
     """Raise IndexError if a dimension to reduce has no elements, and so no extremum."""
     for d in dim:
-        if input.shape[normal_dim(d, input.ndim)] == 0:
+        if 0 in input.shape and input.shape[normal_dim(d, input.ndim)] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-
-
-@hidden_op(input=extremum_formula, node="AmaxBackward0", in_order=True)
-def amax_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """The greatest elements along dimensions."""
-    require_elements("amax", input, dim)
-    return maximum_of_all(input, dim, None, None, keepdim)
-
-
-@hidden_op(input=extremum_formula, node="AminBackward0", in_order=True)
-def amin_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
-    """The smallest elements along dimensions."""
-    require_elements("amin", input, dim)
-    return minimum_of_all(input, dim, None, None, keepdim)
 
 
 def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
@@ -648,46 +627,11 @@ def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
     return normal_dims(dim, input.ndim)
 
 
-@method
-def amax(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-    """The greatest element of all, or along ``dim``; equal ones share the gradient.
-
-    Raises:
-        IndexError: for a dimension without elements.
-        RuntimeError: without ``dim``, for a tensor without elements.
-    """
-    return amax_along(input, nonempty_dims("amax", dim, input), keepdim)
-
-
-@method
-def amin(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
-    """The smallest element of all, or along ``dim``; arguments and errors as for `amax`."""
-    return amin_along(input, nonempty_dims("amin", dim, input), keepdim)
-
-
 def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of ``input``; raises RuntimeError if it has no elements."""
     told = "{}(): dim is required for a tensor without elements"
     require(math.prod(input.shape) != 0, told, name)
     return tuple(range(input.ndim))
-
-
-@hidden_op(
-    input=extremum_all_formula, node="MaxBackward1",
-    batch=lambda call: amax_along(flat_samples(call.whole("input")), (1,), False),
-)  # fmt: skip
-def max_all(input: Array) -> Array:
-    """The greatest of all elements."""
-    return maximum_of_all(input, all_nonempty_dims("max", input))
-
-
-@hidden_op(
-    input=extremum_all_formula, node="MinBackward1",
-    batch=lambda call: amin_along(flat_samples(call.whole("input")), (1,), False),
-)  # fmt: skip
-def min_all(input: Array) -> Array:
-    """The smallest of all elements."""
-    return minimum_of_all(input, all_nonempty_dims("min", input))
 
 
 # Along one dimension, with the index of the chosen element
@@ -750,29 +694,51 @@ def choose_along(
     return take_chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
 
 
-@hidden_op(**CHOSEN, node="MaxBackward0")
-def max_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The greatest element along ``dim``, and its first index."""
-    return choose_along(input, dim, keepdim, np.argmax, "max")
+def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> Any:
+    """Declare `max` and `amax`, or `min` and `amin`; returns the second.
 
+    Args:
+        word: what the documentation calls the extremum.
+        pair: the operation of two tensors.
+        reduce, find: NumPy's functions of the extremum and of its index.
+    """
+    result, title, called = named_tuple(name, "values", "indices"), name.title(), f"a{name}"
 
-@hidden_op(**CHOSEN, node="MinBackward0")
-def min_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The smallest element along ``dim``, and its first index."""
-    return choose_along(input, dim, keepdim, np.argmin, "min")
+    def along_dims(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+        require_elements(called, input, dim)
+        return reduce(input, dim, None, None, keepdim)
 
+    def of_all(input: Array) -> Array:
+        return reduce(input, all_nonempty_dims(name, input))
 
-def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) -> None:
-    """Declare `max` or `min` by its operations: of two tensors, of all elements, along ``dim``."""
-    result = named_tuple(name, "values", "indices")
+    def along_dim(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        return choose_along(input, dim, keepdim, find, name)
+
+    several = hidden_op(input=extremum_formula, node=f"A{name}Backward0", in_order=True)(
+        rename(along_dims, f"{called}_along")
+    )
+    whole = hidden_op(
+        input=extremum_all_formula, node=f"{title}Backward1",
+        batch=lambda call: several(flat_samples(call.whole("input")), (1,), False),
+    )(rename(of_all, f"{name}_all"))  # fmt: skip
+    single = hidden_op(**CHOSEN, node=f"{title}Backward0")(rename(along_dim, f"{name}_along"))
+
+    def extrema(input: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+        """The {word} element of all, or along ``dim``; equal ones share the gradient.
+
+        Raises:
+            IndexError: for a dimension without elements.
+            RuntimeError: without ``dim``, for a tensor without elements.
+        """
+        return several(input, nonempty_dims(called, dim, input), keepdim)
 
     def function(
         input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None
     ) -> Any:
-        """The {} element; with ``dim``, the named tuple ``(values, indices)`` along it.
+        """The {word} element; with ``dim``, the named tuple ``(values, indices)`` along it.
 
         Args:
-            dim: a dimension; or a tensor: then the result is `{}` of both tensors.
+            dim: a dimension; or a tensor: then the result is `{pair}` of both tensors.
             keepdim: keep dimension ``dim``, with size 1. Default: False.
 
         Raises:
@@ -786,17 +752,19 @@ def define_extremum(name: str, word: str, pair: Any, of_all: Any, along: Any) ->
                 raise given_twice(name, "other")
             return pair(input, other)
         if dim is not NOT_GIVEN:
-            return result(along(input, normal_dim(dim, input.ndim), keepdim))
+            return result(single(input, normal_dim(dim, input.ndim), keepdim))
         if keepdim is not NOT_KEPT:
             raise missing_args(name, "dim")
-        return of_all(input)
+        return whole(input)
 
-    function.__doc__ = (inspect.getdoc(function) or "").format(word, pair.__name__)
-    method(rename(function, name))
+    for made, known_as in ((function, name), (extrema, called)):
+        made.__doc__ = (inspect.getdoc(made) or "").format(word=word, pair=pair.__name__)
+        method(rename(made, known_as))
+    return extrema
 
 
-define_extremum("max", "greatest", maximum, max_all, max_along)
-define_extremum("min", "smallest", minimum, min_all, min_along)
+amax = define_extremum("max", "greatest", maximum, maximum_of_all, np.argmax)
+amin = define_extremum("min", "smallest", minimum, minimum_of_all, np.argmin)
 
 
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
@@ -812,8 +780,7 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
-    if not array.shape[axis]:
-        require_elements(name, array, (axis,))
+    require_elements(name, array, (axis,))
     return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
 
 

@@ -397,24 +397,22 @@ def reshape_view(input: Array, size: tuple[int, ...]) -> Array:
     return out
 
 
-@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ViewBackward0")
+RESHAPED: dict[str, Any] = {"input": lambda g, input_shape: reshape(g, input_shape)}
+
+
+@hidden_op(**RESHAPED, view=True, node="ViewBackward0")
 def view_in(input: Array, size: tuple[int, ...]) -> Array:
     """A view of the same elements in another shape."""
     return reshape_view(input, size)
 
 
-@hidden_op(
-    input=lambda g, input_shape: reshape(g, input_shape), view=True, node="ReshapeAliasBackward0"
-)
+@hidden_op(**RESHAPED, view=True, node="ReshapeAliasBackward0")
 def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     """`view_in` for an input that is not contiguous."""
     return reshape_view(input, size)
 
 
-@hidden_op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    node="UnsafeViewBackward0", batch=dimensions,
-)  # fmt: skip
+@hidden_op(**RESHAPED, node="UnsafeViewBackward0", batch=dimensions)
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A new tensor in another shape; not recorded as a view, since the tensor is not shared."""
     return reshape_view(input, size)
@@ -544,8 +542,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @hidden_op(
-    input=lambda g, input_shape: reshape(g, input_shape),
-    view=True, node="SqueezeBackward0",
+    **RESHAPED, view=True, node="SqueezeBackward0",
     batch=lambda call: squeeze_several(
         call.whole("input"), tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
     ),
@@ -555,14 +552,14 @@ def squeeze_all(input: Array) -> Array:
     return input.squeeze()
 
 
-@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward1")
+@hidden_op(**RESHAPED, view=True, node="SqueezeBackward1")
 def squeeze_one(input: Array, dim: int) -> Array:
     """A view without dimension ``dim``, if this has size 1."""
     dim = normal_dim(dim, input.ndim)
     return input.squeeze(dim) if input.ndim and input.shape[dim] == 1 else input[...]
 
 
-@hidden_op(input=lambda g, input_shape: reshape(g, input_shape), view=True, node="SqueezeBackward2")
+@hidden_op(**RESHAPED, view=True, node="SqueezeBackward2")
 def squeeze_several(input: Array, dim: tuple[int, ...]) -> Array:
     """A view without the dimensions among ``dim`` that have size 1."""
     dims = distinct_dims(dim, input.ndim)

@@ -97,8 +97,9 @@ def order_along(input: Array, dim: int, descending: bool = False) -> Array:
     return input.shape[dim] - 1 - backwards
 
 
-def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """The kernel of `sort`."""
+@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
+def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    """`sort` without the argument ``stable``."""
     indices = order_along(input, dim, descending)
     if not input.ndim:
         return input.copy(), indices
@@ -106,16 +107,10 @@ def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]
     return values, in_memory_order_of(indices, input)
 
 
-@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
-def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """`sort` without the argument ``stable``."""
-    return sort_arrays(input, dim, descending)
-
-
 @hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` with the argument ``stable``, a separate overload in PyTorch."""
-    return sort_arrays(input, dim, descending)
+    return sort_along(input, dim, descending)
 
 
 @overloads(
@@ -199,8 +194,7 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
         RuntimeError: if ``k`` is not positive, or there are fewer than ``k`` elements.
     """
     k = as_int(k)
-    if input.ndim:
-        require_elements("kthvalue", input, (dim,))
+    require_elements("kthvalue", input, (dim,))
     require(0 < k <= (input.shape[dim] if input.ndim else 1), "kthvalue(): k {} is out of range", k)
     if input.ndim:
         check_kind("kthvalue_cpu", input, kinds="fiu")
@@ -231,12 +225,9 @@ def median_all(input: Array) -> Array:
 @hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
 def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The median along ``dim``, and its index."""
-    if input.ndim:
-        require_elements("median", input, (dim,))
+    require_elements("median", input, (dim,))
     check_kind("median_out", input, kinds="fiu")
-    if not input.ndim:
-        return input.copy(), np.zeros((), np.int64)
-    return select_rank(input, middle_rank(input, dim), dim, keepdim)
+    return select_rank(input, middle_rank(input, dim) if input.ndim else 0, dim, keepdim)
 
 
 @overloads(

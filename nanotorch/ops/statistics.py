@@ -47,7 +47,6 @@ from nanotorch.ops.reduction import (
     Dims,
     accumulate_along,
     add_all,
-    as_dtype_of,
     count,
     cumsum,
     define_inplace,
@@ -57,15 +56,14 @@ from nanotorch.ops.reduction import (
     minimum_of_all,
     normal_dims,
     only_dim,
-    require_float_input,
     reverse_cumsum,
     rows_without_one,
     spread,
     sum,
     sum_along,
     sum_dtype,
-    variance_and_mean,
     variance_formula,
+    variance_kernel,
 )
 from nanotorch.ops.reduction import any as any_of
 from nanotorch.ops.shape import movedim, narrow, reshape, select, t, transpose, triu, unsqueeze
@@ -158,52 +156,28 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
 
 
 def var_mean_formula(
-    spread_g: Any, mean_g: Any, input: Any, dim: tuple[int, ...], keepdim: bool,
-    correction: float, overall: bool,
-) -> Any:  # fmt: skip
-    """The gradient of a variance and a mean; the gradient of either result may be None."""
-    first = second = None
+    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+) -> Any:
+    """The gradient of a variance and a mean; one of their gradients may be None."""
+    spread_g, mean_g = g
     if spread_g is not None:
-        first = variance_formula(spread_g, input, dim, keepdim, correction, overall)
+        spread_g = variance_formula(spread_g, input, dim, keepdim, correction, overall)
     if mean_g is not None:
         shape = tuple(input.shape)
-        second = spread(mean_g / (count(shape, dim) or 1), shape, dim, keepdim)
-    return add_gradients(first, second)
+        mean_g = spread(mean_g / (count(shape, dim) or 1), shape, dim, keepdim)
+    return add_gradients(spread_g, mean_g)
 
 
-@hidden_op(
-    input=lambda g, input, dim, keepdim, correction, overall: var_mean_formula(
-        g[0], g[1], input, dim, keepdim, correction, overall
-    ),
-    results=("variance", "mean"), node="VarMeanBackward0", wide=True,
-)  # fmt: skip
-def var_mean_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
-) -> tuple[Array, Array]:
-    """The kernel of `var_mean`."""
-    require_float_input(input, "var_mean")
-    variance, mean = variance_and_mean(input, dim, correction, "var_mean")
-    return as_dtype_of(variance, input, dim, keepdim), as_dtype_of(mean, input, dim, keepdim)
-
-
-@hidden_op(
+var_mean_along = hidden_op(
+    input=var_mean_formula, results=("variance", "mean"), node="VarMeanBackward0", wide=True
+)(variance_kernel("var_mean"))
+std_mean_along = hidden_op(
     input=lambda g, input, deviation, dim, keepdim, correction, overall: var_mean_formula(
-        None if g[0] is None else zero_where(g[0] / (deviation * 2), deviation == 0),
-        g[1], input, dim, keepdim, correction, overall,
+        (None if g[0] is None else zero_where(g[0] / (deviation * 2), deviation == 0), g[1]),
+        input, dim, keepdim, correction, overall,
     ),
     results=("deviation", "mean"), node="StdMeanBackward0", wide=True,
-)  # fmt: skip
-def std_mean_along(
-    input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
-) -> tuple[Array, Array]:
-    """The kernel of `std_mean`."""
-    require_float_input(input, "std_mean")
-    variance, mean = variance_and_mean(input, dim, correction, "std_mean")
-    return as_dtype_of(np.sqrt(variance), input, dim, keepdim), as_dtype_of(
-        mean, input, dim, keepdim
-    )
-
-
+)(variance_kernel("std_mean"))  # fmt: skip
 VAR_MEAN = "The variance and the mean, as a tuple; arguments as for `var`."
 STD_MEAN = "The standard deviation and the mean, as a tuple; arguments as for `std`."
 public(define_variance("var_mean", var_mean_along, VAR_MEAN))
