@@ -44,18 +44,21 @@ LATER = {
     ),
 }
 
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text."""
+    return tuple(text.split())
+
+
 # Functions that write to their first argument: `torch.exp_(x)` is `x.exp_()`.
 
 
-# fmt: off
-NAMES = (
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "clamp",
-    "clamp_max", "clamp_min", "cos", "cosh", "deg2rad", "detach", "erf", "erfc", "exp", "exp2",
-    "expm1", "fill", "floor", "frac", "gcd", "index_put", "lcm", "log", "log10", "log1p",
-    "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal", "relu", "round", "rsqrt",
-    "sigmoid", "sin", "sinc", "sinh", "sqrt", "tan", "tanh", "trunc", "zero",
+NAMES = words(
+    "abs acos acosh asin asinh atan atanh ceil clamp clamp_max clamp_min cos cosh deg2rad detach "
+    "erf erfc exp exp2 expm1 fill floor frac gcd index_put lcm log log10 log1p log2 logit "
+    "nan_to_num neg rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt tan tanh trunc "
+    "zero"
 )
-# fmt: on
 
 
 def as_function(name: str) -> Any:
@@ -75,71 +78,33 @@ PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 # The functions that have the argument ``out=``, and the rule of each.
 
 
-# fmt: off
-ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.dims} - {"dist"} | {
-    "copysign", "div", "fmod", "lerp", "logical_not", "pow", "remainder", "square",
-    "true_divide",
-}
-# Functions whose result has the dtype of the input.
-OF_ONE_TYPE = (
-    "abs", "bitwise_not", "ceil", "clamp", "clamp_max", "clamp_min",
-    "floor", "frac", "neg", "round", "sgn", "sign", "softplus", "trunc",
+ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.dims} - {"dist"}
+ELEMENTWISE |= {*words("copysign div fmod lerp logical_not pow remainder square true_divide")}
+OF_ONE_TYPE = words(
+    "abs bitwise_not ceil clamp clamp_max clamp_min floor frac neg round sgn sign softplus trunc"
 )
 # Functions with an argument `dtype`.
-OF_ANY_TYPE = ("cumprod", "cumsum", "nanmean", "prod", "sum")
-CREATING = (
-    "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn",
-    "randperm", "range", "zeros",
+OF_ANY_TYPE = words("cumprod cumsum nanmean prod sum")
+CREATING = words(
+    "arange empty eye full linspace logspace ones rand randint randn randperm range zeros"
 )
-JOINING = ("cat", "column_stack", "dstack", "hstack", "stack", "vstack")
-CONVERTING = (
-    "cholesky_solve", "diff", "kron", "logsumexp", "max", "mean", "min",
-    "outer", "std", "var",
-)
+JOINING = words("cat column_stack dstack hstack stack vstack")
+CONVERTING = words("cholesky_solve diff kron logsumexp max mean min outer std var")
 # Functions whose ``out`` must have the dtype of the result.
-STRICT = (
-    "addmm", "amax", "amin", "aminmax", "argmax", "argmin", "argsort", "baddbmm",
-    "bmm", "bucketize", "cross", "cummax", "cummin", "diag", "dot",
-    "gather", "heaviside", "histc", "histogram", "index_add", "index_copy", "index_select", "inner",
-    "inverse", "isin", "isneginf", "isposinf", "kthvalue", "log_sigmoid", "log_softmax",
-    "lu_unpack", "masked_select", "matmul", "median", "mm", "multinomial", "mv",
-    "nan_to_num", "nanquantile", "nonzero", "norm", "quantile", "renorm", "scatter",
-    "scatter_add", "scatter_reduce", "searchsorted", "signbit", "slogdet", "softmax", "sort", "svd",
-    "take", "take_along_dim", "tensordot", "topk", "tril", "triu", "vdot", "where",
+STRICT = words(
+    "addmm amax amin aminmax argmax argmin argsort baddbmm bmm bucketize cross cummax cummin diag "
+    "dot gather heaviside histc histogram index_add index_copy index_select inner inverse isin "
+    "isneginf isposinf kthvalue log_sigmoid log_softmax lu_unpack masked_select matmul median mm "
+    "multinomial mv nan_to_num nanquantile nonzero norm quantile renorm scatter scatter_add "
+    "scatter_reduce searchsorted signbit slogdet softmax sort svd take take_along_dim tensordot "
+    "topk tril triu vdot where"
 )
-# fmt: on
 # Functions for which PyTorch has no derivative, or accepts ``out`` with inputs that require grad.
-UNRECORDED = (
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "bucketize",
-    "diag",
-    "eq",
-    "ge",
-    "gt",
-    "histc",
-    "inner",
-    "isin",
-    "isneginf",
-    "isposinf",
-    "le",
-    "log_softmax",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "nanquantile",
-    "ne",
-    "nonzero",
-    "quantile",
-    "searchsorted",
-    "signbit",
-    "softmax",
-    "tensordot",
-)  # fmt: skip
+UNRECORDED = words(
+    "all any argmax argmin bucketize diag eq ge gt histc inner isin isneginf isposinf le "
+    "log_softmax logical_and logical_not logical_or logical_xor lt nanquantile ne nonzero quantile "
+    "searchsorted signbit softmax tensordot"
+)
 # The functions that refuse inputs in the memory of ``out``, by `Out.overlap`.
 OVERLAPPING = {
     "part": (

@@ -39,6 +39,21 @@ SIZED_NAMES = {
     "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
     "float16": "c10::Half", "float32": "float",
 }  # fmt: skip
+# The lowest and highest integer; negative numbers wrap around in unsigned types, as in PyTorch.
+LIMITS = {
+    d._numpy: (int(i.min) or -int(i.max), int(i.max))
+    for d in dtypes.ALL
+    if d.category == 1
+    for i in [np.iinfo(d._numpy)]
+}
+
+
+def is_within(value: Number, kind: np.dtype) -> bool:
+    """Whether the integer type ``kind`` holds a number, which is rounded towards zero."""
+    low, high = LIMITS[kind]
+    if isinstance(value, float):
+        return (0 if kind.kind == "u" else low) <= value < high + 1
+    return low <= value <= high
 
 
 def require(holds: Any, text: str, *values: Any, error: type[Exception] = RuntimeError) -> None:
@@ -141,17 +156,13 @@ def number_as(value: Number, kind: np.dtype) -> Any:
     elif kind.kind == "b":
         fits = as_number(value) is value
     else:
-        low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
-        if isinstance(value, float):
-            fits = low <= value < high + 1
-        else:  # negative numbers wrap around in unsigned types, as in PyTorch
-            fits = (low or -high) <= value <= high
+        fits = is_within(value, kind)
     if not fits:
         raise RuntimeError(
             f"value cannot be converted to type {SIZED_NAMES[kind.name]} without overflow"
         )
     if kind.kind == "u" and value < 0:
-        return kind.type(int(value) % (int(np.iinfo(kind).max) + 1))
+        return kind.type(int(value) % (LIMITS[kind][1] + 1))
     return kind.type(value)
 
 
@@ -275,14 +286,6 @@ FLOAT, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 NUMBERS = {float, int, bool}
 PLAIN_SEQUENCES = {list, tuple}
 MOST_DIMENSIONS, OF_NUMPY = 128, 64  # of nested lists; of arrays
-# The lowest and highest integer; negative numbers wrap around in unsigned types.
-LIMITS = {
-    d._numpy: (int(i.min) or -int(i.max), int(i.max))
-    for d in dtypes.ALL
-    if d.category == 1
-    for i in [np.iinfo(d._numpy)]
-}
-
 NEGATIVE = (
     "At least one stride in the given numpy array is negative, and tensors with negative strides "
     "are not currently supported. (You can probably work around this by making a copy of your "
@@ -407,19 +410,12 @@ def convert_numbers(values: Iterable[Any], kind: np.dtype) -> np.ndarray:
 
 def checked_integer(value: Any, kind: np.dtype) -> int:
     """A number as an integer within the limits of the integer type ``kind``."""
-    low, high = LIMITS[kind]
-    if isinstance(value, float):
-        if kind.kind == "u":
-            low = 0
-        if not low <= value < high + 1:
-            raise overflow_error(kind)
-        return int(value)
-    number = operator.index(value)
-    if not -(2**63) <= number < 2**63:
+    number = value if isinstance(value, float) else operator.index(value)
+    if isinstance(number, int) and not -(2**63) <= number < 2**63:
         raise ValueError(TOO_LONG)
-    if not low <= number <= high:
+    if not is_within(number, kind):
         raise overflow_error(kind)
-    return number
+    return int(number)
 
 
 def overflow_error(kind: np.dtype) -> RuntimeError:

@@ -705,13 +705,16 @@ def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> 
     result, title, called = named_tuple(name, "values", "indices"), name.title(), f"a{name}"
 
     def along_dims(input: Array, dim: tuple[int, ...], keepdim: bool) -> Array:
+        """The extrema along dimensions."""
         require_elements(called, input, dim)
         return reduce(input, dim, None, None, keepdim)
 
     def of_all(input: Array) -> Array:
+        """The extremum of all elements."""
         return reduce(input, all_nonempty_dims(name, input))
 
     def along_dim(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        """The extrema along ``dim``, and their first indices."""
         return choose_along(input, dim, keepdim, find, name)
 
     several = hidden_op(input=extremum_formula, node=f"A{name}Backward0", in_order=True)(
