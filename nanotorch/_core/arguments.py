@@ -249,34 +249,29 @@ def export(
     others = argument_aliases(names) if further else {}
     if rule is None and (not others or code.co_name == "accepting"):
         return function
-    kinds = {n: getattr(kind, "__name__", "") for n, kind in function.__annotations__.items()}
-    kinds = {n: kinds[n] for n in names if kinds.get(n) in FITS}
+    kinds = {n: getattr(function.__annotations__.get(n), "__name__", "") for n in names}
     kinds |= {n: "Tensor" for n in names[:1] if n == "input"}
-    flags = {n: kind for n, kind in kinds.items() if kind == "bool"}
-    first = min(map(names.index, flags), default=len(names))
+    flags = [n for n in names if kinds[n] == "bool"]
+    first = names.index(flags[0]) if flags else len(names)
 
     @functools.wraps(function)
     def accepting(*args: Any, **named: Any) -> Any:
         try:
-            if len(args) > first:
-                check_types(name, flags, names, args, {})
+            if named and not others.keys().isdisjoint(named):
+                named = resolve_aliases(function.__name__, others, named)
+            if len(args) > first or (named and not named.keys().isdisjoint(flags)):
+                check_types(name, kinds, args, named, "bool")
             if not named:
                 return function(*args)
             out = None if rule is None else named.pop("out", None)
-            if not others.keys().isdisjoint(named):
-                named = resolve_aliases(function.__name__, others, named)
-            if not flags.keys().isdisjoint(named):
-                check_types(name, flags, names, (), named)
             if rule is None or out is None:
                 return function(*args, **named)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, MemoryError, ValueError) as error:
+            if (known := as_pytorch_error(error)) is not error:
+                raise known from None
             if not str(error).startswith(function.__name__):
-                check_types(name, kinds, names, args, named)
+                check_types(name, kinds, args, named, *FITS)
             raise
-        except (MemoryError, ValueError) as error:
-            if as_pytorch_error(error) is error:
-                raise
-            raise as_pytorch_error(error) from None
         return rule.fill(function, out, args, named)
 
     accepting.__module__, accepting.__qualname__ = home, name
@@ -322,38 +317,18 @@ def merge_aliases(
     return found
 
 
-def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
-    """Call a function again, with the aliases in ``named`` translated.
-
-    Methods that are called often use this: the wrapper of `export` would cost one more call.
-    """
-    parameters, others = inspect.signature(function).parameters, argument_aliases(list(given))
-    defaults = {key: parameters[key].default for key in given}
-    return function(**merge_aliases(function.__name__, others, named, given, defaults))
-
-
 def check_types(
-    name: str, kinds: Mapping[str, str], names: Sequence[str], args: Sequence[Any],
-    named: Mapping[str, Any],
-) -> None:  # fmt: skip
-    """Refuse arguments that are not of their ``kinds``, which are names in `FITS`."""
-    for k, n in enumerate(names):
+    name: str, kinds: Mapping[str, str], args: Sequence[Any], named: Mapping[str, Any], *wanted: str
+) -> None:
+    """Refuse arguments that are not of their ``kinds``, if these are ``wanted`` of `FITS`."""
+    for k, (n, kind) in enumerate(kinds.items()):
         value = args[k] if k < len(args) else named.get(n, ABSENT)
-        if n in kinds and value is not ABSENT and not FITS[kinds[n]](value):
+        if kind in wanted and value is not ABSENT and not FITS[kind](value):
             position = k + (not name.startswith(METHOD)) if k < len(args) else 0
-            place = name.removeprefix(METHOD), n, position
-            raise wrong_type(value, kinds[n], place) from None
+            raise wrong_type(value, kind, (name.removeprefix(METHOD), n, position)) from None
 
 
 METHOD = "Tensor."
-
-
-def as_method(function: Any) -> Any:
-    """A copy of a function whose frames show that it runs as a method of `Tensor`."""
-    copy = copy_function(function, METHOD + function.__code__.co_name)
-    functools.update_wrapper(copy, function)
-    copy.__qualname__, copy.__module__ = METHOD + function.__name__, "nanotorch._core.tensor"
-    return copy
 
 
 def describe(place: Place) -> str:

@@ -5,7 +5,7 @@ from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.arguments import argument_aliases, as_method, export, rename
+from nanotorch._core.arguments import argument_aliases, export, rename
 from nanotorch._core.batched import share_rule
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
@@ -30,6 +30,7 @@ from nanotorch.ops import shape as shape
 from nanotorch.ops import sorting as sorting
 from nanotorch.ops import statistics as statistics
 from nanotorch.ops.arguments import check_input
+from nanotorch.ops.memory import as_method
 
 # Families that are imported on first use: none of their functions is a method.
 FAMILIES = {"nanotorch.ops": "convolution fused resampling sequences"}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import ABSENT, call_by_own_names
+from nanotorch._core.arguments import ABSENT
 from nanotorch._core.batched import (
     Batch,
     Call,
@@ -36,7 +36,16 @@ from nanotorch.ops.creation import contiguous
 from nanotorch.ops.gathering import CHUNK, add_rows, gather_backward
 from nanotorch.ops.joining import common_shape, expand_error, expand_to
 from nanotorch.ops.reduction import sum_along
-from nanotorch.ops.shape import reshape, squeeze_one, t, transpose, unsafe_view, unsqueeze, view_in
+from nanotorch.ops.shape import (
+    call_by_own_names,
+    reshape,
+    squeeze_one,
+    t,
+    transpose,
+    unsafe_view,
+    unsqueeze,
+    view_in,
+)
 
 # Products of matrices and vectors: `mm`, `mv`, `dot`, `bmm`; `matmul` chooses among them.
 

@@ -16,7 +16,7 @@ from nanotorch._core.arguments import (
     arguments_of,
     as_int,
     as_ints,
-    as_method,
+    copy_function,
     rename,
     with_memory_errors,
 )
@@ -405,6 +405,14 @@ IN_PLACE = {
 def inplace_node_class(kind: Any) -> Any:
     """The node class of an in-place view, from the class of the plain view."""
     return node_class(IN_PLACE[kind.__name__], kind)
+
+
+def as_method(function: Any) -> Any:
+    """A copy of a function whose frames show that it runs as a method of `Tensor`."""
+    copy = copy_function(function, METHOD + function.__code__.co_name)
+    update_wrapper(copy, function)
+    copy.__qualname__, copy.__module__ = METHOD + function.__name__, "nanotorch._core.tensor"
+    return copy
 
 
 def inplace_view(function: Any) -> None:

@@ -1,7 +1,8 @@
 """Views: parts of a tensor, other shapes, dimensions in another order."""
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import (
     LARGE,
     OVERFLOW,
+    argument_aliases,
     as_int,
     as_ints,
-    call_by_own_names,
+    merge_aliases,
 )
 from nanotorch._core.batched import (
     Batch,
@@ -536,6 +538,16 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension: a view of a contiguous tensor, else a copy."""
     return view(contiguous(input), -1)
+
+
+def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> Any:
+    """Call a function again, with the aliases in ``named`` translated.
+
+    Methods that are called often use this: the wrapper of `export` would cost one more call.
+    """
+    parameters, others = inspect.signature(function).parameters, argument_aliases(list(given))
+    defaults = {key: parameters[key].default for key in given}
+    return function(**merge_aliases(function.__name__, others, named, given, defaults))
 
 
 # Dimensions of size 1
