@@ -77,8 +77,7 @@ ELEMENTWISE: Table = {
     "atan2": binary(
         "real",
         "real",
-        kink(at(0.0, 0.0, -0.0, 1.0, -1.0, inf), at(1.0, 0.0, -1.0, 0.0, inf, inf)),
-        kinks=False,
+        kink(at(0.0, 0.0, -0.0, 1.0, -1.0, inf), at(1.0, 0.0, -1.0, 0.0, inf, inf)), kinks=False,
     ),
     "acosh": unary("above one", kink(at(*SPECIAL)), integers=False),
     **alike("floor ceil", unary("wide", kink(at(*SPECIAL, 2.5)))),
@@ -106,8 +105,7 @@ ELEMENTWISE: Table = {
         s(-2.5, ints(4, domain="positive")), s(7, x(grad=False)), call=lambda torch, a, b: a % b,
     ),
     "number // tensor": rows(
-        s(7.5, x(3, grad=False)),
-        s(7, ints(4, domain="positive")),
+        s(7.5, x(3, grad=False)), s(7, ints(4, domain="positive")),
         s(-2.5, ints(4, domain="positive")),
         call=lambda torch, a, b: a // b,
     ),
@@ -227,10 +225,8 @@ COMPARISON: Table = {
     "bitwise_not": rows(s(ints(4)), s(bools(4)), s(ints(4, dtype="uint8")), s(ints(0)), bad(x(3))),
     "isclose": rows(
         s(at(1.0, 1.0, nan, inf, 0.0), at(1.0 + 2**-20, 1.1, nan, inf, 1e-9)),
-        s(at(1.0, nan), at(1.5, nan), rtol=0.5, equal_nan=True),
-        s(x(2, 3), x(3), atol=1.0),
-        s(ints(4), ints(4)),
-        bad(x(2), x(3)),
+        s(at(1.0, nan), at(1.5, nan), rtol=0.5, equal_nan=True), s(x(2, 3), x(3), atol=1.0),
+        s(ints(4), ints(4)), bad(x(2), x(3)),
     ),
     "allclose": rows(
         s(x(3), x(3)), s(at(1.0, 2.0), at(1.0, 2.0)), s(at(1.0, nan), at(1.0, nan)),

@@ -82,35 +82,25 @@ INDEXING: Table = {
         bad(x(3), 1, given([0])), bad(x(3), 0, given([[0]])),
     ),
     "masked_select": rows(
-        s(x(2, 3), MASK),
-        s(x(2, 3), given([True, False, True], "bool")),
-        s(x(), bools()),
+        s(x(2, 3), MASK), s(x(2, 3), given([True, False, True], "bool")), s(x(), bools()),
         bad(x(3), bools(2)),
     ),
     "nonzero": rows(s(bools(2, 3)), s(ints(5)), s(bools()), s(bools(3), as_tuple=True)),
     "argwhere": rows(s(bools(2, 3))),
     "scatter": rows(
-        s(x(2, 3), 1, ONCE, x(2, 3)),
-        s(x(3), 0, given([0, 2]), x(2)),
-        s(x(2, 3), 1, given([[0], [2]]), 1.5),
-        s(x(2, 3), 0, given([[1, 0, 1]]), x(1, 3)),
+        s(x(2, 3), 1, ONCE, x(2, 3)), s(x(3), 0, given([0, 2]), x(2)),
+        s(x(2, 3), 1, given([[0], [2]]), 1.5), s(x(2, 3), 0, given([[1, 0, 1]]), x(1, 3)),
         bad(x(2, 3), 1, given([[3]]), x(1, 1)),
     ),
     "scatter_add": rows(
-        s(x(2, 3), 1, ROWS_3, x(2, 3)),
-        s(x(3), 0, given([0, 2, 0, 0]), x(4)),
-        s(x(2, 3), 0, given([[1, 0, 1]]), x(1, 3)),
-        bad(x(3), 0, given([3]), x(1)),
+        s(x(2, 3), 1, ROWS_3, x(2, 3)), s(x(3), 0, given([0, 2, 0, 0]), x(4)),
+        s(x(2, 3), 0, given([[1, 0, 1]]), x(1, 3)), bad(x(3), 0, given([3]), x(1)),
     ),
     "index_add": rows(
-        s(x(3, 2), 0, given([0, 2, 0]), x(3, 2)),
-        s(x(2, 3), 1, given([1]), x(2, 1), alpha=2),
+        s(x(3, 2), 0, given([0, 2, 0]), x(3, 2)), s(x(2, 3), 1, given([1]), x(2, 1), alpha=2),
     ),
     "index_copy": rows(s(x(3, 2), 0, given([0, 2]), x(2, 2))),
-    "index_put": rows(
-        s(x(3, 2), (given([0, 2]),), x(2, 2)),
-        s(x(4), (given([1, 1]),), x(2), True),
-    ),
+    "index_put": rows(s(x(3, 2), (given([0, 2]),), x(2, 2)), s(x(4), (given([1, 1]),), x(2), True)),
     "masked_scatter": rows(s(x(2, 3), MASK, x(4))),
 }  # fmt: skip
 
@@ -248,4 +238,4 @@ PLACING: Table = {
     "scalar_tensor": rows(
         s(2), s(2.5), s(True), s(2, dtype=Dtype("int64")), s(2.5, dtype=Dtype("int64")), bad("a")
     ),
-}
+}  # fmt: skip

@@ -104,8 +104,7 @@ FACTORS: Table = {
     "det": of_squares(s(SINGULAR), s(PAIR)),
     "linalg.det": rows(s(SQUARE), bad(WIDE), call=called("det")),
     "det of singular matrices": rows(
-        s(at([1.0, 2.0], [2.0, 4.0])),
-        kink(at([0.0, 0.0], [0.0, 0.0])),
+        s(at([1.0, 2.0], [2.0, 4.0])), kink(at([0.0, 0.0], [0.0, 0.0])),
         s(at([[1.0, 0.0], [0.5, 2.0]], [[1.0, 2.0], [2.0, 4.0]])),
         call=lambda torch, A: torch.det(A),
         kinks=False,
@@ -122,13 +121,11 @@ FACTORS: Table = {
         bad(WIDE, x(2)), bad(SQUARE, x()), bad(ints(2, 2), ints(2)), call=called("solve"),
     ),
     "linalg.solve_triangular": rows(
-        s(SQUARE, x(3, 2), upper=True),
-        s(SQUARE, x(3, 2), upper=False),
+        s(SQUARE, x(3, 2), upper=True), s(SQUARE, x(3, 2), upper=False),
         s(SQUARE, x(2, 3), upper=True, left=False),
         s(SQUARE, x(3, 2), upper=True, unitriangular=True),
         s(BATCH, x(2, 3), upper=False, left=False, unitriangular=True),
-        bad(WIDE, x(3, 2), upper=True),
-        bad(SQUARE, x(2, 3), upper=True),
+        bad(WIDE, x(3, 2), upper=True), bad(SQUARE, x(2, 3), upper=True),
         call=called("solve_triangular"),
     ),
     "linalg.cholesky": rows(
@@ -138,8 +135,7 @@ FACTORS: Table = {
         call=called("cholesky"),
     ),
     "cholesky of symmetric": rows(
-        s(SQUARE),
-        s(SQUARE, upper=True),
+        s(SQUARE), s(SQUARE, upper=True),
         call=lambda torch, A, **k: torch.linalg.cholesky(symmetric(A), **k),
     ),
     "linalg.cholesky_ex": rows(
@@ -280,16 +276,12 @@ LINALG: Table = {
         s(x(0, 2, 3), x(0, 3, 2)), torch=None,
     ),
     "bmm": rows(
-        s(x(2, 3, 4), x(2, 4, 2)),
-        s(x(0, 2, 3), x(0, 3, 1)),
-        bad(x(2, 3), x(2, 3)),
+        s(x(2, 3, 4), x(2, 4, 2)), s(x(0, 2, 3), x(0, 3, 1)), bad(x(2, 3), x(2, 3)),
         bad(x(2, 3, 4), x(3, 4, 2)),
     ),
     "addmm": rows(
-        s(x(2, 4), x(2, 3), x(3, 4)),
-        s(x(4), x(2, 3), x(3, 4)),
-        s(x(2, 4), x(2, 3), x(3, 4), beta=0.5, alpha=2),
-        s(x(4), x(2, 3), x(3, 4), beta=0),
+        s(x(2, 4), x(2, 3), x(3, 4)), s(x(4), x(2, 3), x(3, 4)),
+        s(x(2, 4), x(2, 3), x(3, 4), beta=0.5, alpha=2), s(x(4), x(2, 3), x(3, 4), beta=0),
         bad(x(3), x(2, 3), x(3, 4)),
     ),
     "baddbmm": rows(

@@ -58,8 +58,7 @@ LOSS: Table = {
     ),
     "smooth_l1_loss": rows(
         *[s(x(2, 3), x(2, 3), reduction=r) for r in REDUCTIONS],
-        s(x(2, 3), x(2, 3), beta=0.5),
-        s(x(2, 3), x(2, 3), beta=0.0),
+        s(x(2, 3), x(2, 3), beta=0.5), s(x(2, 3), x(2, 3), beta=0.0),
     ),
     "huber_loss": rows(
         *[s(x(2, 3), x(2, 3), reduction=r) for r in REDUCTIONS],
@@ -154,8 +153,7 @@ LOSSES: Table = {
         *[s(x(3, 4), prob(3, 4), reduction=r) for r in ("sum", "batchmean")],
         s(x(3, 4), x(3, 4), reduction="sum", log_target=True), s(x(4), prob(4), reduction="none"),
         s(x(3, 4), prob(4), reduction="sum"), s(x(), prob(), reduction="batchmean"),
-        s(x(4), fixed(0.0, 0.5, 1.0, 0.0), reduction="none"),
-        bad(x(2), prob(2), reduction="max"),
+        s(x(4), fixed(0.0, 0.5, 1.0, 0.0), reduction="none"), bad(x(2), prob(2), reduction="max"),
     ),
     "poisson_nll_loss": rows(
         *[s(x(3, 4), pos(3, 4), reduction=r) for r in REDUCED], s(x(3, 4), pos(3, 4), full=True),
@@ -169,13 +167,11 @@ LOSSES: Table = {
         s(x(3, 4), x(3, 4), pos(3, 1), full=True), s(x(3, 4), x(3, 4), pos(3)),
         s(x(3, 4), x(3, 4), 0.5), kink(x(2), x(2), at(0.5, 0.1), eps=0.2),
         bad(x(3, 4), x(3, 4), pos(4)), bad(x(2), x(2), -0.5),
-        bad(x(2), x(2), pos(2), reduction="max"),
-        bad(x(2), x(2), fixed(-1.0, 1.0)),
+        bad(x(2), x(2), pos(2), reduction="max"), bad(x(2), x(2), fixed(-1.0, 1.0)),
     ),
     "hinge_embedding_loss": rows(
         *[s(x(3, 4), EACH_SIGN, reduction=r) for r in REDUCED], s(x(3, 4), EACH_SIGN, 0.3),
-        s(x(3), ROW, reduction="none"),
-        bad(x(2), x(2), reduction="max"),
+        s(x(3), ROW, reduction="none"), bad(x(2), x(2), reduction="max"),
     ),
     "cosine_embedding_loss": rows(
         *[s(x(3, 4), x(3, 4), ROW, reduction=r) for r in REDUCTIONS],
@@ -237,8 +233,7 @@ DISTANCES: Table = {
     "pairwise_distance": rows(
         s(x(3, 4), x(3, 4)), s(x(3, 4), x(4)), s(x(4), x(4)), s(x(3, 4), x(3, 4), 1.0),
         s(x(3, 4), x(3, 4), 3.0, 0.1, True), s(x(3, 4), x(3, 4), float("inf")),
-        s(x(0, 4), x(0, 4)), bad(x(3, 4), x(2, 4)), s(ints(3, 4), ints(3, 4)),
-        bad(x(3, 4), 3.0),
+        s(x(0, 4), x(0, 4)), bad(x(3, 4), x(2, 4)), s(ints(3, 4), ints(3, 4)), bad(x(3, 4), 3.0),
     ),
     "cosine_similarity": rows(
         s(x(3, 4), x(3, 4)), s(x(3, 4), x(3, 4), 0), s(x(3, 4), x(4)), s(x(2, 3, 4), x(3, 1), -1),

@@ -91,10 +91,8 @@ SPECIAL_FUNCTIONS: Table = {
     "is_complex": rows(s(x(2)), bad(2.0)),
     **alike("hypot logaddexp logaddexp2", of_floats(kinks=False)),
     "nextafter": rows(
-        kink(x(2, 3), x(3)),
-        kink(at(1.0, 0.0, nan, 1.0), at(1.0, -0.0, 1.0, nan)),
-        s(ints(3), fixed(0.5, 1.0, 1.5)),
-        bad(ints(2), ints(2)),
+        kink(x(2, 3), x(3)), kink(at(1.0, 0.0, nan, 1.0), at(1.0, -0.0, 1.0, nan)),
+        s(ints(3), fixed(0.5, 1.0, 1.5)), bad(ints(2), ints(2)),
     ),
     "heaviside": rows(
         s(x(2, 3, grad=False), x(3, grad=False)),
@@ -123,10 +121,8 @@ SPECIAL_FUNCTIONS: Table = {
         bad(x(3), given([True, False, True], "bool"), 0.5), bad(x(2), x(3), 0.5), bad(x(2), 2, 0.5),
     ),
     "addcmul": third(
-        s(ints(3), ints(3), ints(3), value=2),
-        s(ints(3), ints(3), ints(3), value=2.5),
-        s(x(3), ints(3), ints(3)),
-        bad(bools(3), bools(3), bools(3)),
+        s(ints(3), ints(3), ints(3), value=2), s(ints(3), ints(3), ints(3), value=2.5),
+        s(x(3), ints(3), ints(3)), bad(bools(3), bools(3), bools(3)),
     ),
     "addcdiv": third(
         either(x(3), ints(3), ints(3)), s(x(3), ints(3), pos(3)), bad(ints(3), ints(3), ints(3))
@@ -141,7 +137,7 @@ SPECIAL_WRITES: Table = {
     "heaviside_": rows(s(x(2, 3, grad=False), x(3, grad=False)), bad(ints(2), x(2, grad=False))),
     "nextafter_": rows(kink(x(2, 3), x(3)), bad(ints(2), x(2))),
     **alike("gcd_ lcm_", rows(s(ints(2, 3), ints(3)))),
-}
+}  # fmt: skip
 
 
 def of_special(name: str) -> Callable[..., Any]:
@@ -160,4 +156,4 @@ MORE_SPECIAL: Table = {
     "special.gammaln": of("gammaln", "positive", tolerance=1e-9),
     "special.logsumexp": rows(s(x(2, 3), 1, keepdim=True), call=of_special("logsumexp")),
     "special.round": rows(s(x(3), decimals=1), call=of_special("round")),
-}
+}  # fmt: skip
