@@ -102,15 +102,6 @@ def test_rows_add_up_in_any_width(rows: np.ndarray, width: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("index", [torch.tensor([0, 2]), torch.tensor([True, False, True])])
-def test_an_index_written_to_after_its_use_is_noticed(index: Any) -> None:
-    x = torch.ones(3, requires_grad=True)
-    out = x[index].sum()
-    index[0] = 1
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        out.backward()
-
-
 def test_a_list_with_a_sequence_is_a_tuple_and_warns() -> None:
     x = torch.arange(6).reshape(2, 3)
     with pytest.warns(UserWarning, match="Using a non-tuple sequence"):
@@ -123,58 +114,3 @@ def test_bytes_as_a_mask_warn() -> None:
         assert x[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0, 2]
     with pytest.warns(UserWarning, match="where received a uint8 condition"):
         torch.where(torch.tensor([1, 0, 1], dtype=torch.uint8), x, 0)
-
-
-def test_a_view_that_no_graph_saw_follows_its_base_into_one() -> None:
-    """Views of several steps are one step without a graph, and take part in it all the same."""
-    v = torch.tensor(3.0, requires_grad=True)
-    base = torch.zeros(3, 4)
-    view = base[1:, ::2][0, 1:]
-    other = base[1, 2]
-    base.mul_(v)
-    base[1, 2] = v * 2
-    assert type(view.grad_fn).__name__ == "AsStridedBackward0"
-    (view.sum() + other).backward()
-    assert v.grad.item() == 4.0
-
-
-def test_writing_through_a_view_of_many_steps() -> None:
-    v = torch.tensor(3.0, requires_grad=True)
-    base = torch.zeros(3, 4)
-    part = base[1:, ::2][0]
-    part[1:] = v
-    (base * torch.arange(12.0).reshape(3, 4)).sum().backward()
-    assert v.grad.item() == 6.0
-
-
-@pytest.mark.parametrize("index", [(1, 2), 1, slice(1, 3), (slice(None), 2)])
-def test_a_part_changed_in_place_is_written_back(index: Any) -> None:
-    """`x[i] += 1` writes the same elements twice, as in PyTorch, and other parts overlap."""
-    x = torch.arange(12).reshape(3, 4)
-    wanted = x.numpy().copy()
-    wanted[index] += 1
-    before = x._version
-    x[index] += 1
-    assert x.tolist() == wanted.tolist()
-    assert x._version == before + 2
-    rows = torch.arange(16).reshape(4, 4)
-    with pytest.raises(RuntimeError, match="refer to a single memory location"):
-        rows[:3] = rows[1:]
-
-
-def test_gradients_of_extrema_without_dimensions_are_in_double() -> None:
-    """As PyTorch: 1 for what attains the maximum, of which the divisor makes -0.5."""
-    x = torch.tensor([-1.5], dtype=torch.float64, requires_grad=True)
-    low = torch.tensor(-2.0, dtype=torch.float64)
-    most = low.scatter_reduce(-1, torch.tensor(0), x / low, "amax")
-    (g,) = torch.autograd.grad(most, x, create_graph=True)
-    assert g.tolist() == [-0.5]
-    assert g.dtype is torch.float64
-
-
-def test_a_source_without_dimensions_has_one_element() -> None:
-    places = torch.zeros(3, dtype=torch.int64)
-    for write in (torch.Tensor.scatter_, torch.Tensor.scatter_add_):
-        with pytest.raises(RuntimeError, match=r"no larger size than src \[\]"):
-            write(torch.ones(3), 0, places, torch.tensor(2.0))
-        assert write(torch.zeros(3), 0, places[:1], torch.tensor(2.0)).tolist() == [2, 0, 0]

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 import nanotorch as torch
 from nanotorch._core import call_site
-from nanotorch._core.tensor import Tensor, wrap
+from nanotorch._core.tensor import wrap
 from tests.ops.asking import as_pytorch
 
 test_as_pytorch = as_pytorch("shape")
@@ -55,34 +55,6 @@ def test_reshape_is_a_view_where_numpy_needs_no_copy(
         assert out._is_view()
 
 
-def test_expanded_memory_is_shared_and_may_not_be_written_to() -> None:
-    x = torch.zeros(3, 1)
-    out = x.expand(3, 4)
-    assert out.stride() == (1, 0)
-    assert out.data_ptr() == x.data_ptr()
-    with pytest.raises(RuntimeError, match="more than one element"):
-        out.add_(1)
-    x.expand(3, 1).add_(1)
-    assert x.tolist() == [[1.0], [1.0], [1.0]]
-
-
-def test_a_clone_keeps_the_order_of_dimensions_in_memory() -> None:
-    x = torch.zeros(2, 3, 4).permute(2, 0, 1)
-    assert x.clone().stride() == (1, 12, 4)
-    assert x.clone(memory_format=torch.contiguous_format).stride() == (6, 3, 1)
-    assert x.contiguous().is_contiguous()
-    assert x.permute(1, 2, 0).contiguous()._base is not None
-
-
-def test_a_dtype_view_reads_the_same_bytes() -> None:
-    x = torch.tensor([1.0, -2.0])
-    bits = x.view(torch.int32)
-    assert bits.tolist() == [0x3F800000, 0xC0000000 - 2**32]
-    bits.zero_()
-    assert x.tolist() == [0.0, 0.0]
-    assert x._version == 1
-
-
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -99,12 +71,3 @@ def test_transposing_what_is_no_matrix_warns(
     assert callable(make)
     with pytest.warns(UserWarning, match=text.replace(".", r"\.")):
         make(torch.zeros(2, 3, 4))
-
-
-def test_one_part_is_the_gradient_of_one_part() -> None:
-    """A tensor taken apart into a single piece still has several outputs in the graph's eyes."""
-    for apart in (Tensor.unbind, lambda t: t.split(5), lambda t: t.chunk(1)):
-        x = torch.ones(1, 2, requires_grad=True)
-        (part,) = apart(x)
-        (part * torch.tensor([2.0, 3.0])).sum().backward()
-        assert x.grad.tolist() == [[2.0, 3.0]]
