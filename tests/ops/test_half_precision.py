@@ -3,7 +3,6 @@
 The table of operations is called with half precision and with the same numbers in single.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.nn import functional as F
+from tests.ops.asking import as_pytorch
 from tests.ops.cases import Case, by_row, cases, outcome
 from tests.ops.sampling import Sample, weights_like
 
@@ -36,6 +36,7 @@ LARGE_GRADIENTS = {
 FLOAT_AND_DOUBLE = {
     "linalg.lstsq", "linalg.matrix_rank", "linalg.pinv", "nanquantile", "pinverse", "quantile",
 }  # fmt: skip
+test_as_pytorch = as_pytorch("half")
 ROWS = by_row(case for case in cases() if case.row.torch is not None)
 
 
@@ -101,28 +102,6 @@ def test_half_precision_is_rounded_once(
     assert not wrong
 
 
-def test_what_overflows_in_between() -> None:
-    def half(*values: float) -> torch.Tensor:
-        made: torch.Tensor = torch.tensor(values, dtype=torch.float16)
-        return made
-
-    large = torch.ones(400, 290, dtype=torch.float16)
-    assert F.softplus(half(12.0)).item() == 12
-    assert large.norm().item() == pytest.approx(math.sqrt(400 * 290), rel=1e-3)
-    assert F.normalize(large, dim=0)[0, 0].item() == pytest.approx(0.05, rel=1e-3)
-    x, y = half(300, 400), half(400, 300)
-    assert F.cosine_similarity(x, y, dim=0).item() == pytest.approx(0.96, rel=1e-3)
-    assert x.var().item() == 5000
-    assert half(0, 400).std().item() == pytest.approx(282.8, rel=1e-3)
-    assert F.smooth_l1_loss(x, -y, beta=500).isfinite()
-    assert F.huber_loss(half(200), half(0), delta=300).item() == 20_000
-    assert torch.lerp(half(-60_000), half(60_000), 0.5).item() == 0
-    assert torch.dist(half(-300), half(400)).item() == 700
-    leaf = large.requires_grad_()
-    leaf.grad = torch.ones_like(large)
-    assert torch.nn.utils.clip_grad_norm_([leaf], 1.0).item() == pytest.approx(340.5, rel=1e-3)
-
-
 def test_what_is_recorded_has_the_bits_of_what_is_not() -> None:
     x = torch.tensor([-3.0, 0.5, 7.0], dtype=torch.float16, requires_grad=True)
     for function in (torch.tanh, F.softplus, F.silu, torch.std, lambda v: F.softmax(v, 0)):
@@ -162,15 +141,6 @@ def test_factors_and_divisors_keep_their_digits(number: float) -> None:
         np.testing.assert_array_equal(number * x, (single * v).astype(np.float16))
 
 
-def test_what_is_no_factor_is_rounded_first() -> None:
-    x = torch.tensor([0.0003, 0.7], dtype=torch.float16)
-    assert (0.1 + x).tolist() == (x + torch.tensor(0.1, dtype=torch.float16)).tolist()
-    # A tensor without dimensions keeps its digits only where it comes last.
-    first = torch.mul(torch.tensor(65536.0), x)
-    assert first.isinf().all()
-    assert (x * torch.tensor(65536.0)).isfinite().all()
-
-
 FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
@@ -188,9 +158,6 @@ def test_scaled_sums_are_rounded_once(alpha: float) -> None:
 
 def test_gradients_of_factors() -> None:
     x = torch.tensor([1e-3, 2.0], dtype=torch.float16, requires_grad=True)
-    (g,) = torch.autograd.grad(x * 65536.0, x, torch.full((2,), 1e-3, dtype=torch.float16))
-    assert g.dtype == torch.float16
-    assert g.isfinite().all()
     w = torch.tensor(0.1, requires_grad=True)
     gx, gw = torch.autograd.grad((x * w).sum(), (x, w))
     assert gx.dtype == torch.float16
