@@ -235,6 +235,11 @@ OF_STATES: list[tuple[str, str, str]] = [
         r"state t\d+ grad_fn: CloneBackward0 but MulBackward0",
         "PyTorch lays a product as its first operand and then brings it in order",
     ),
+    (
+        r"u?int8[^Z]*addc(mul|div)_?\(",
+        r".* values: .*",
+        "PyTorch scales small integers in their own dtype in a derivative, where they overflow",
+    ),
 ]
 
 # Reasons for the refusal of a call. If several hold at once, the order of the checks decides which
