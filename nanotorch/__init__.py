@@ -9,7 +9,7 @@ from math import e, inf, nan, pi
 # Ctrl-C ends a command without a traceback, also while modules load. Until `python -m` has found
 # its module, "-m" stands in the place of the program.
 if "".join(_sys.argv[:1]).endswith("/nanotorch") or (
-    _sys.argv[:1] == ["-m"] and " nanotorch" in " ".join(_sys.orig_argv)
+    _sys.argv[:1] == ["-m"] and "nanotorch" in [word.split(".")[0] for word in _sys.orig_argv]
 ):
     _sys.excepthook = lambda *error: error[0] is KeyboardInterrupt or _sys.__excepthook__(*error)
 

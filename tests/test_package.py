@@ -46,6 +46,22 @@ def test_each_command_has_its_help(command: str, tmp_path: Path) -> None:
     assert (code, error) == (0, "")
     assert shown.startswith(f"usage: nanotorch {command} ")
     assert "PROGRAM" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_only_its_own_commands_end_silently_at_ctrl_c(tmp_path: Path) -> None:
+    """A package whose name begins with nanotorch's keeps its traceback."""
+    told = "import sys, nanotorch\nprint(sys.excepthook is not sys.__excepthook__)"
+    (tmp_path / "nanotorch_own").mkdir()
+    for name, text in (("__init__", told), ("__main__", "")):
+        (tmp_path / f"nanotorch_own/{name}.py").write_text(text, "utf-8")
+    (tmp_path / "own.py").write_text(told, "utf-8")
+    for words, silent in (
+        (["nanotorch_own"], False),
+        (["nanotorch.train", "--import", "own.py", "--list", "Adam"], True),
+    ):
+        code, shown, error = ended(sys.executable, "-m", *words, cwd=tmp_path)
+        assert (code, error, shown.splitlines()[0]) == (0, "", str(silent))
 
 
 def test_a_shipped_configuration_trains_and_is_resumed_by_name(tmp_path: Path) -> None:

@@ -267,8 +267,8 @@ def export(
             if rule is None or out is None:
                 return function(*args, **named)
         except (AttributeError, TypeError, MemoryError, ValueError) as error:
-            if (known := as_pytorch_error(error)) is not error:
-                raise known from None
+            if as_pytorch_error(error) is not error:
+                raise as_pytorch_error(error) from None
             if not str(error).startswith(function.__name__):
                 check_types(name, kinds, args, named, *FITS)
             raise

@@ -130,11 +130,11 @@ def as_torch() -> ModuleType:
 # Running a program as Python itself does.
 
 
-USAGE = """usage: PROGRAM (script.py | directory | -m module | -c code | -) [argument]
+USAGE = """usage: PROGRAM (script.py | folder | -m module | -c code | -) [args]
 
-Runs a program written for PyTorch: `import torch` gives nanotorch. Everything else is as in
-`python script.py`. Options of Python itself come before `-m`, as in
-`python -W error -m nanotorch script.py`.
+Runs a program written for PyTorch: `import torch` gives nanotorch. Everything
+else is as in `python script.py`. Options of Python itself come before `-m`, as
+in `python -W error -m nanotorch script.py`.
 """
 # Files whose frames are above the program's own in a traceback.
 ABOVE = {__file__, str(Path(__file__).parents[1] / "__main__.py"), "<frozen runpy>"}

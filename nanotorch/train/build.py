@@ -25,6 +25,7 @@ from .components import (
     MOST_TRIED,
     PLATEAU,
     REFUSALS,
+    SIDES,
     build_errors,
 )
 from .config import (
@@ -55,10 +56,6 @@ LARGEST_OUTPUT = 200_000_000
 """The most numbers in a layer's output for two samples."""
 
 # The two greatest `SIDES` are the sides of the largest matrix of weights; `FACTORS` multiply it.
-SIDES = {
-    *("in_features", "out_features", "in_channels", "out_channels", "input_size", "hidden_size"),
-    *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim", "length"),
-}
 FACTORS = {"kernel_size", "num_layers"}
 ENLARGING = ("size", "output_size", "scale_factor", "upscale_factor", "padding")
 

@@ -87,14 +87,15 @@ class Parser(argparse.ArgumentParser):
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
-        home = homes(key)[0]
+        home = next(iter(homes(key)), "")
         takes_keys = any("key=" in str(a.metavar) for a in self._get_positional_actions())
         said = f"{option} is not an option"
         if "." in home and takes_keys:
             return f"{said}; write {home}={value or 'VALUE'}"
-        if near := closest(option, self._option_string_actions):
-            return f"{said}; did you mean {near}?"
-        return f"{said}: {ABSENT[key]}" if key in ABSENT else said
+        if key in ABSENT:
+            return f"{said}: {ABSENT[key]}; remove it"
+        near = closest(option, self._option_string_actions)
+        return f"{said}; did you mean {near}?" if near else said
 
 
 def check_once(overrides: Sequence[str]) -> None:

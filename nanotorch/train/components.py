@@ -57,7 +57,12 @@ REFUSALS = (
 )
 """The errors that a constructor may raise about its arguments."""
 
-OUTPUT_WIDTHS = {"out_features", "out_channels"}
+SIDES = {
+    *("in_features", "out_features", "in_channels", "out_channels", "input_size", "hidden_size"),
+    *("num_embeddings", "embedding_dim", "d_model", "dim_feedforward", "embed_dim", "length"),
+}
+"""The arguments that are sides of matrices of weights."""
+COUNTS = {"num_layers", "nhead", "groups", "num_groups"}
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
@@ -127,7 +132,7 @@ class Components:
                 lists = tuple[int, ...] in members_of(hint)  # as in LayerNorm over several dims
                 hint = Positive | None | tuple[int, ...] if lists else Positive | None
                 default = None
-            elif argument in OUTPUT_WIDTHS and hint is int:
+            elif hint is int and argument in SIDES | COUNTS:
                 hint = Positive
             if hint is not None:
                 found[argument] = Key(hint, default)
@@ -150,9 +155,10 @@ class Components:
             inputs: positional arguments before those of the configuration.
             inferred: arguments that follow from the input; each component uses those that it has.
         """
-        known = self.followed(component.name)
         arguments = {**component.arguments}
-        arguments |= {key: value for key, value in inferred.items() if key in known}
+        for key in self.followed(component.name) & inferred.keys():
+            if arguments.get(key) is None:
+                arguments[key] = inferred[key]
         for key, value in arguments.items():
             if isinstance(value, Component):
                 arguments[key] = self.build(value, *inputs, **inferred)
@@ -188,7 +194,8 @@ class Components:
         """Return the error with each complaint at the argument that causes it."""
         name, path = component.name, component.path
         problems: list[Problem] = []
-        defaults = {k: key.default for k, key in self.keys(name).items() if k in arguments}
+        optional = arguments.keys() - self.followed(name)
+        defaults = {k: key.default for k, key in self.keys(name).items() if k in optional}
         message = self._complaint(name, inputs, arguments)
         while message:
             for key in [k for k in arguments if defaults.get(k, REQUIRED) is not REQUIRED]:

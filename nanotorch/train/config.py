@@ -242,7 +242,7 @@ SYNONYMS = {
 SURE = 0.8
 """The least likeness of a misspelt name to a known one for which it counts as this one."""
 ABSENT = dict.fromkeys(
-    ("device", "gpu", "gpus", "cuda", "accelerator"), "nanotorch runs on the CPU only"
+    ("device", "gpu", "gpus", "cuda", "mps", "accelerator"), "nanotorch runs on the CPU only"
 )
 ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples are in memory")
 ABSENT["earlystopping"] = "the section early_stopping: {patience: 5} does this"
@@ -473,6 +473,8 @@ def suggest_value(tree: "Tree", hint: Any) -> str:
         given = given if plain_scalar(given) == value else json.dumps(value)
         shell = f"""; write '"{given}"'"""  # the shell removes the outer quotes
         return shell if tree.place.rank == COMMANDED else "; put it in quotes"
+    if isinstance(value, bool) and hint in (int, float):
+        return "; write a number"
     if not isinstance(value, str) or hint not in (int, float, bool):
         return ""
     if hint is bool:

@@ -395,9 +395,9 @@ def all_homes() -> Mapping[str, Sequence[str]]:
 
 
 def homes(key: str) -> Sequence[str]:
-    """Return the dotted paths of a key, which may be misspelt; the key itself if there are none."""
-    meant = SYNONYMS.get(closest(key, SYNONYMS, SURE) or "", key)
-    return all_homes().get(key) or all_homes().get(meant, [key])
+    """Return the dotted paths of a key, which may be misspelt."""
+    meant = closest(key, all_homes(), SURE) or SYNONYMS.get(closest(key, SYNONYMS, SURE) or "", "")
+    return all_homes().get(meant, ())
 
 
 def keys_of(hint: Any) -> Iterator[str]:
@@ -424,6 +424,23 @@ class LoadedConfig:
     origins: Origins = field(repr=False)
     notes: tuple[str, ...] = ()
     """Notes for the user about effects of the command line, a line each."""
+    source: str | Path | Mapping[str, Any] = field(default="", repr=False, compare=False)
+    """What `load_config` has read, without the overrides."""
+    overrides: Sequence[str] = field(default=(), repr=False, compare=False)
+
+    def with_cause(
+        self, error: ConfigError, build: Callable[["LoadedConfig"], object] = id
+    ) -> ConfigError:
+        """Return an error with the overrides as its cause, if `build` accepts the file alone."""
+        commanded = (p.place is not None and p.place.rank == COMMANDED for p in error.problems)
+        if not self.overrides or all(commanded):
+            return error
+        try:
+            build(load_config(self.source))
+        except ConfigError:
+            return error
+        place = Place(source=f"{COMMAND_LINE}{' '.join(self.overrides)}")
+        return ConfigError([*error.problems, Problem("", CAUSED, place)])
 
 
 def load_config(
@@ -469,15 +486,8 @@ def load_config(
         raise ConfigError([*noted, Problem("", message, tree.place)])
     reader = Reader(homes)
     config = reader.read(tree, Config, "")
+    loaded = LoadedConfig(config, reader.places, source=path, overrides=overrides)
     if noted or reader.problems:
-        blamed: list[Problem] = []
-        in_file = any(problem.place and problem.place.line for problem in reader.problems)
-        if overrides and in_file and not noted:
-            alone = Reader()
-            alone.read(written, Config, "")
-            if not alone.problems:
-                place = Place(source=f"{COMMAND_LINE}{' '.join(overrides)}")
-                blamed.append(Problem("", CAUSED, place))
         noted += [*reader.problems, *build_errors(reader.components.values())]
         for data_path, file in reader.files.items():
             with noted:
@@ -489,8 +499,8 @@ def load_config(
             place = problem.place or Place(source="", rank=COMMANDED)
             return place.rank == COMMANDED, -place.rank, place.line, place.column
 
-        found = sorted(reader.places.placed(noted), key=position)
-        raise ConfigError([*found, *blamed])
+        found = ConfigError(sorted(reader.places.placed(noted), key=position))
+        raise loaded.with_cause(found)
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=name))
     if (
@@ -501,7 +511,7 @@ def load_config(
     ):
         best = "works best with all samples at once: train.batch_size=null"
         reader.notes.append(f"optimizer: {config.optimizer.name} {best}")
-    return LoadedConfig(config, reader.places, tuple(reader.notes))
+    return replace(loaded, config=config, notes=tuple(reader.notes))
 
 
 CAUSED = "the file alone is valid; this causes the mistakes above"

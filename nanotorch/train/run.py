@@ -35,6 +35,7 @@ from . import ranks, run_directory
 from .commands import TRAIN, as_options, call_again, check_once, imported
 from .components import REFUSALS
 from .config import (
+    ABSENT,
     SUFFIXES,
     ConfigError,
     Place,
@@ -252,11 +253,14 @@ class RunResult:
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
     """Return the experiment of a configuration; writes no files."""
-    with loaded.origins.told():
-        if isinstance(loaded.config, MinimizationConfig):
-            return Minimization(loaded.config)
-        assert isinstance(loaded.config, TrainedConfig)
-        return Supervised(loaded.config)
+    try:
+        with loaded.origins.told():
+            if isinstance(loaded.config, MinimizationConfig):
+                return Minimization(loaded.config)
+            assert isinstance(loaded.config, TrainedConfig)
+            return Supervised(loaded.config)
+    except ConfigError as error:
+        raise loaded.with_cause(error, build_experiment) from error.__cause__
 
 
 def train(
@@ -288,7 +292,8 @@ def train(
         TypeError: for an unknown argument.
     """
     for key, value in unknown.items():
-        told = f"write it as a text: '{homes(key)[0]}={value}'"
+        told = ABSENT.get(key, "settings are texts, such as 'train.epochs=5'")
+        told = f"write it as a text: '{homes(key)[0]}={value}'" if homes(key) else told
         told = f"call nanotorch.train.resume({value!r})" if key == "resume" else told
         raise TypeError(f"train() has no argument {key!r}; {told}")
     if not isinstance(config, LoadedConfig):

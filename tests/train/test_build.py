@@ -207,6 +207,10 @@ def layers_of(text: str) -> str:
     return f"model.layers=[{text}]"
 
 
+ENCODER = (
+    "{{name: TransformerEncoder, num_layers: 1, encoder_layer: "
+    "{{name: TransformerEncoderLayer, nhead: {}, dim_feedforward: {}}}}}"
+)
 SEVERAL = "model.layers[0]: returns several values; add {name: Item} after it to take the first"
 MISTAKES = {
     "optimizer.groups=[{parameters: '*.biass', lr: 1}]": "optimizer.groups[0].parameters: "
@@ -247,6 +251,15 @@ MISTAKES = {
     ): "model.layers[1].padding: makes more than 200,000,000 numbers of two samples",
     layers_of("{name: LSTM, hidden_size: 3, num_layers: 1000000000000000000000}"): "model."
     "layers[0].num_layers: is more than 1,000",
+    # PyTorch accepts sizes of 0, and a training fails.
+    layers_of("{name: Linear, in_features: 0, out_features: 1}"): "model.layers[0].in_features: "
+    "must be at least 1, got 0",
+    layers_of(ENCODER.format(2, 0)): "model.layers[0].encoder_layer.dim_feedforward: must be at "
+    "least 1, got 0",
+    layers_of(ENCODER.format(3, 4)): "model.layers[0].encoder_layer: embed_dim must be divisible "
+    "by num_heads",
+    layers_of("{name: LayerNorm, normalized_shape: [3]}"): "model.layers[0]: does not accept "
+    "samples of shape (2,): Given normalized_shape=[3]",
     layers_of("{name: LSTM, hidden_size: 3}"): SEVERAL,
     layers_of("{name: LSTM, hidden_size: 3}, {name: Linear, out_features: 1}"): SEVERAL,
     layers_of("{name: Conv2d, out_channels: 3, kernel_size: 3}"): "model.layers[0]: takes samples "

@@ -140,8 +140,10 @@ ON_THE_COMMAND_LINE = {
     "--help",
     "--config house.yaml --chek": "scripts/train.py: error: --chek is not an option; did you mean "
     "--check?; see --help",
-    "--config house.yaml --device cuda": "scripts/train.py: error: --device is not an option: "
-    "nanotorch runs on the CPU only",
+    "--config house.yaml --mps": "scripts/train.py: error: --mps is not an option: nanotorch runs "
+    "on the CPU only; remove it; see --help",
+    "--config house.yaml --epoch 3": "scripts/train.py: error: --epoch is not an option; write "
+    "train.epochs=VALUE; see --help",
     "--config house.yaml lr=0.1": "command line: lr=0.1: unknown key; did you mean 'optimizer.lr'?",
     "--config house.yaml train.epochs = 5": "command line: train.epochs = 5: write key=value "
     "without spaces",
@@ -167,8 +169,8 @@ ON_THE_COMMAND_LINE = {
     "mapping, got 'none' (text); write null",
     "--config pet.yaml data.positive=Dog": "command line: data.positive=Dog: column 'kind' has no "
     "such value; did you mean 'dog'?",
-    "--config pet.yaml data.positive=null": "pet.yaml:4:11: data.target: column 'kind' holds "
-    "'cat' and 'dog'; write data.positive: 'dog' to make that class 1",
+    "--config house.yaml log.profile=true": "command line: log.profile=true: expected an integer, "
+    "got True (a boolean); write a number",
     "--config valley.yaml function.start=5,5": "command line: function.start=5,5: expected a list",
     "--config house.yaml --import layers": "command line: --import layers: no module 'layers' in "
     "this directory or on Python's path",
@@ -196,6 +198,11 @@ def test_mistakes_that_two_places_make() -> None:
         "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
         "use BCEWithLogitsLoss, which includes it\n"
         "command line: loss=BCELoss: the file alone is valid; this causes the mistakes above\n"
+    )
+    assert mistake("train --config pet.yaml data.positive=null --check") == (
+        "pet.yaml:4:11: data.target: column 'kind' holds 'cat' and 'dog'; write data.positive: "
+        "'dog' to make that class 1\ncommand line: data.positive=null: the file alone is valid; "
+        "this causes the mistakes above\n"
     )
     Path("pets.csv").write_text(PETS.replace("cat", "0.0").replace("dog", "1.0"))
     check("--config pet.yaml", "pet.yaml:5:13: data.positive: column 'kind' has no such value; "

@@ -24,6 +24,7 @@ from nanotorch.train.load import (
     sections_within,
     text_scalar,
 )
+from nanotorch.train.run import build_experiment
 from nanotorch.train.schema import (
     GENERATORS,
     Config,
@@ -104,7 +105,7 @@ REGRESSION_ERRORS = {
     ("epochs: 2", "epochs: '2'"): "x.yaml:10:17: train.epochs: expected an integer, "
     "got '2' (text); remove the quotes",
     ("epochs: 2", "epochs: true"): "x.yaml:10:17: train.epochs: expected an integer, "
-    "got True (a boolean)",
+    "got True (a boolean); write a number",
     ("epochs: 2", "epochs: [2]"): "x.yaml:10:17: train.epochs: expected an integer, got a list",
     ("lr: 0.1", "lr:"): "x.yaml:9:27: optimizer.lr: expected a number, got nothing",
     ("target: y", "target: 1"): "x.yaml:4:11: data.target: expected text, got 1 (an integer); "
@@ -371,15 +372,27 @@ def test_the_name_of_a_run_is_the_file_s(stem: str, name: str) -> None:
     assert run_name(stem) == name
 
 
-def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere() -> None:
-    assert refusal(REGRESSION, "experiment=classification", "seed=1").splitlines() == [
-        "x.yaml:8:14: loss.name: for classification, choose BCEWithLogitsLoss or BCELoss or "
-        "CrossEntropyLoss or NLLLoss",
-        "command line: experiment=classification seed=1: the file alone is valid; this causes the "
-        "mistakes above",
-    ]
-    wrong = REGRESSION.replace("epochs: 2", "epochs: x")
-    assert "the file alone" not in refusal(wrong, "experiment=classification")
+CAUSES = {
+    # Mistakes of reading, of a component, of the layers and of the data.
+    (REGRESSION, "experiment=classification", "seed=1"): "x.yaml:8:14: loss.name: for "
+    "classification, choose BCEWithLogitsLoss or BCELoss or CrossEntropyLoss or NLLLoss",
+    (RICH, "optimizer.momentum=0"): "x.yaml:9:58: optimizer.nesterov: Nesterov momentum requires a "
+    "momentum and zero dampening; the default is false",
+    (STEPPED, "scheduler.gamma=-1"): "x.yaml:12:12: scheduler: sets the learning rate to -0.1 "
+    "after epoch 1",
+    (REGRESSION, "data.header=false"): "x.yaml:4:11: data.target: table.csv has no column 'y'; "
+    "known: column1, column2, column3",
+}
+
+
+@pytest.mark.parametrize("case", CAUSES, ids=lambda case: case[1])
+def test_overrides_are_blamed_for_what_they_make_wrong_elsewhere(case: tuple[str, ...]) -> None:
+    text, *overrides = case
+    refusal = refusal_of(lambda text: build_experiment(loaded(text, *overrides)))
+    cause = "the file alone is valid; this causes the mistakes above"
+    assert refusal(text) == f"{CAUSES[case]}\ncommand line: {' '.join(overrides)}: {cause}"
+    wrong = text.replace("every: 1", "every: x")
+    assert "the file alone" not in refusal(wrong)
 
 
 def test_mistakes_of_every_step_of_reading_are_told_at_once() -> None:

@@ -70,7 +70,12 @@ def test_overrides_are_no_list() -> None:
         assert "one argument each; got ['seed=1']" in refusal_of(call, TypeError)(what, ["seed=1"])
     told = refusal_of(train, TypeError)
     assert "give the overrides to load_config" in told(load_config("x.yaml"), "seed=1")
-    assert re.search(r"no argument 'epochs'; write .* 'train\.epochs=3'", told("x.yaml", epochs=3))
+    for wrong, advice in {
+        "epochs": "write it as a text: 'train.epochs=3'", "seed": "write it as a text: 'seed=3'",
+        "epoch": "write it as a text: 'train.epochs=3'", "device": "nanotorch runs on the CPU",
+        "foo": "settings are texts, such as 'train.epochs=5'",
+    }.items():  # fmt: skip
+        assert f"no argument '{wrong}'; {advice}" in told("x.yaml", **{wrong: 3})
     assert "call nanotorch.train.resume('latest')" in told("x.yaml", resume="latest")
     assert "or a mapping; got 5" in told(5)
     assert refusal_of(train)("x.yaml", "seed=1", "seed=2").endswith(
