@@ -4,7 +4,7 @@ import math
 import re
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -348,8 +348,7 @@ class Schedule(Callback):
         for name, value in self._arguments.items():
             if (before := state["arguments"][name]) != value:
                 raise ValueError(f"the scheduler's {name} is {value}, but was {before}")
-        configured = {*LENGTHS.values(), *self._arguments}
-        self._scheduler.load_state_dict(strip_state(configured, state["state"]))
+        self._scheduler.load_state_dict(strip_lengths(state["state"]))
         for scheduler in (self._scheduler, *getattr(self._scheduler, "_schedulers", ())):
             if hasattr(scheduler, "base_lrs"):  # the user may have changed the rates
                 groups = scheduler.optimizer.param_groups
@@ -416,12 +415,12 @@ def trial_problem(scheduler: lr_scheduler.LRScheduler, length: int, interval: st
     return ""
 
 
-def strip_state(configured: Collection[str], state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a scheduler's state without `configured` keys, which a longer run may change."""
-    kept = {key: value for key, value in state.items() if key not in configured}
+def strip_lengths(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scheduler's state without the schedule's length, which a longer run changes."""
+    kept = {key: value for key, value in state.items() if key not in LENGTHS.values()}
     if "_schedulers" in kept:
         rise, main = kept["_schedulers"]
-        kept["_schedulers"] = [rise, strip_state(configured, main)]
+        kept["_schedulers"] = [rise, strip_lengths(main)]
     return kept
 
 

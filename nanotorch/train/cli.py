@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Run the command `train` with its parsed options; return the exit code."""
     from .experiment import find_rate, try_step
-    from .load import catalogue, dump_config, load_config, schema_text, unknown_word_text
+    from .load import catalogue, dump_config, load_config, schema_text
     from .run import build_experiment, resume, train
 
     commands.check_once(options.overrides)
@@ -121,12 +121,8 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         print(schema_text(), end="")
         return 0
     if options.list is not None:
-        text = catalogue(options.list)
-        print(
-            unknown_word_text(options.list) if text is None else text,
-            file=None if text else sys.stderr,
-        )
-        return 0 if text else 2
+        print(catalogue(options.list))
+        return 0
     loaded = load_config(options.config, options.overrides)
     for note in loaded.notes:
         print(wrap_to_screen(note), file=sys.stderr)

@@ -43,7 +43,7 @@ from .config import (
 # Arguments that the trainer handles, or without a meaning for NumPy on a CPU.
 NOT_CONFIGURABLE = {
     *("params", "optimizer", "device", "dtype", "size_average", "reduce", "last_epoch"),
-    *("epochs", "steps_per_epoch", "scale_fn"),
+    *("epochs", "steps_per_epoch", "scale_fn", "process_group"),
     *("foreach", "fused", "capturable", "differentiable"),
 }
 
@@ -298,12 +298,10 @@ def value_is_tensor(annotation: Any) -> bool:
 
 def classes_in(module: types.ModuleType, base: type) -> dict[str, type]:
     """Return the public subclasses of ``base`` in a module, without ``base`` itself."""
-    members = {name: getattr(module, name) for name in dir(module)}
     return {
         name: value
-        for name, value in members.items()
-        if not name.startswith(("_", "Lazy")) and isinstance(value, type)
-        if issubclass(value, base) and value is not base
+        for name, value in inspect.getmembers(module, inspect.isclass)
+        if not name.startswith(("_", "Lazy")) and issubclass(value, base) and value is not base
     }
 
 

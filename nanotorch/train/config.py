@@ -65,6 +65,12 @@ class Problem:
     rivals: tuple[str, ...] = ()
     """The paths of other values that may be wrong; the one with the highest rank is blamed."""
 
+    @property
+    def position(self) -> tuple[bool, int, int, int]:
+        """What sorts problems by their places: in the file, in its bases, on the command line."""
+        place = self.place or Place(source="")
+        return place.rank == COMMANDED, -place.rank, place.line, place.column
+
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
         # The place of an override already contains the path.

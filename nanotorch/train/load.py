@@ -10,9 +10,10 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
@@ -402,15 +403,11 @@ def homes(key: str) -> Sequence[str]:
 
 def keys_of(hint: Any) -> Iterator[str]:
     """Yield the possible keys of a section or a component."""
-    match hint_form(hint):
-        case "component", registry:
-            for name in registry.names:
-                yield from registry.keys(name)
-        case "union", members:
-            for member in members:
-                yield from keys_of(member)
-        case "section", section:
-            yield from section_keys(section)
+    for form, part in map(hint_form, members_of(hint)):
+        if form == "section":
+            yield from section_keys(part)
+        elif form == "component":
+            yield from chain.from_iterable(map(part.keys, part.names))
 
 
 # The checked configuration of a file and the overrides of the command line.
@@ -432,15 +429,13 @@ class LoadedConfig:
         self, error: ConfigError, build: Callable[["LoadedConfig"], object] = id
     ) -> ConfigError:
         """Return an error with the overrides as its cause, if `build` accepts the file alone."""
-        commanded = (p.place is not None and p.place.rank == COMMANDED for p in error.problems)
-        if not self.overrides or all(commanded):
-            return error
-        try:
-            build(load_config(self.source))
-        except ConfigError:
-            return error
-        place = Place(source=f"{COMMAND_LINE}{' '.join(self.overrides)}")
-        return ConfigError([*error.problems, Problem("", CAUSED, place)])
+        elsewhere = [p for p in error.problems if p.place is None or p.place.rank != COMMANDED]
+        if self.overrides and elsewhere:
+            with suppress(ConfigError):
+                build(load_config(self.source))
+                cause = usage_error(" ".join(self.overrides), CAUSED)
+                return ConfigError([*error.problems, *cause.problems])
+        return error
 
 
 def load_config(
@@ -494,13 +489,8 @@ def load_config(
                 if data_path.startswith("data."):
                     check_readable(data_path, file)
 
-        def position(problem: Problem) -> tuple[bool, int, int, int]:
-            """Sort problems by their places: in the file, in its bases, on the command line."""
-            place = problem.place or Place(source="", rank=COMMANDED)
-            return place.rank == COMMANDED, -place.rank, place.line, place.column
-
-        found = ConfigError(sorted(reader.places.placed(noted), key=position))
-        raise loaded.with_cause(found)
+        placed = reader.places.placed(noted)
+        raise loaded.with_cause(ConfigError(sorted(placed, key=lambda p: p.position)))
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=name))
     if (
@@ -736,12 +726,15 @@ def catalogue_kinds() -> Mapping[str, Mapping[str, Iterable[str]]]:
     return found
 
 
-def catalogue(word: str) -> str | None:
-    """Return the part of the catalogue that `word` chooses; None if there is none.
+def catalogue(word: str) -> str:
+    """Return the part of the catalogue that `word` chooses.
 
     Args:
         word: a kind, such as `layers`, a section, such as `train`, or a name, such as `Linear`;
             `all` for everything; "" for the index.
+
+    Raises:
+        ConfigError: if there is none.
     """
     every = catalogue_kinds()
     if not word:
@@ -757,7 +750,12 @@ def catalogue(word: str) -> str | None:
             return "\n".join(names[word])
         inner = [line for about in names.values() for line in about]
         lines += [f"# {kind}", "", *(inner or [NO_CALLBACKS]), ""]
-    return "\n".join(lines).rstrip() if word == EVERYTHING or word in every else None
+    if word == EVERYTHING or word in every:
+        return "\n".join(lines).rstrip()
+    meant = did_you_mean(word, [*every, *chain.from_iterable(every.values())])
+    if "known: " in meant:
+        meant = f"; the kinds are {', '.join(every)}, and --list KIND lists the names of one"
+    raise usage_error(f"--list {word}", f"not known{meant}")
 
 
 def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
@@ -769,16 +767,6 @@ def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
         lines += wrap_text(f"{kind:{INDENT}}{shown}", " " * INDENT)
     more = ["train, layers or Linear: more about a section, a kind or a name", "all: everything"]
     return "\n".join([*lines, "", *(f"--list {line}" for line in more)])
-
-
-def unknown_word_text(word: str) -> str:
-    """Return the message for a word that the catalogue lacks."""
-    every = catalogue_kinds()
-    known = [*every, *(name for names in every.values() for name in names)]
-    meant = did_you_mean(word, known)
-    if "known: " in meant:
-        meant = f"; the kinds are {', '.join(every)}, and --list KIND lists the names of one"
-    return f"--list {quoted(word)}: not known{meant}"
 
 
 # The JSON schema of configuration files, for editors that complete and check during typing.

@@ -504,11 +504,9 @@ def test_every_field_has_a_sentence(section: type[Section]) -> None:
 @pytest.mark.slow  # every component is made
 def test_every_name_is_told_with_all_its_fields() -> None:
     text = catalogue("all")
-    assert text is not None
     for registry in REGISTRIES:
         for name in registry.names:
             about = catalogue(name)
-            assert about is not None
             assert about in text
             lines = "\n".join(about.splitlines()).replace("\n    ", " ").splitlines()
             named = [line.split(":")[0].strip() for line in lines if line.startswith("  ")]
@@ -547,7 +545,7 @@ def test_a_word_of_the_list() -> None:
     assert "\n  bias: true or false; default true\n" in layer
     assert all(len(line) <= 80 for line in layer.splitlines())
     told = mistake("train --list Adm")
-    assert told == "--list 'Adm': not known; did you mean 'Adam'?\n"
+    assert told == "command line: --list Adm: not known; did you mean 'Adam'?\n"
     assert "the kinds are sections, layers" in mistake("train --list zzzzzz")
 
 
