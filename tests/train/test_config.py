@@ -43,39 +43,17 @@ def overridden(tree: Tree, overrides: list[str]) -> Tree:
 refusal = refusal_of(lambda text: parse_yaml(text, START))
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1e-3", 0.001),
-        ("1E5", 100000.0),
-        (".5", 0.5),
-        ("-1.", -1.0),
-        ("+12", 12),
-        ("0", 0),
-        ("0o17", 15),
-        ("0x1f", 31),
-        ("-0x1F", -31),
-        ("true", True),
-        ("FALSE", False),
-        ("~", None),
-        ("", None),
-        ("null", None),
-        (".inf", float("inf")),
-        ("-.Inf", float("-inf")),
-    ],
-)
-def test_a_scalar_means_what_yaml_1_2_says(text: str, value: object) -> None:
-    assert plain_scalar(text) == value
-    assert type(plain_scalar(text)) is type(value)
+SCALARS = {
+    "1e-3": 0.001, "1E5": 100000.0, ".5": 0.5, "-1.": -1.0, "+12": 12, "0": 0, "0o17": 15,
+    "0x1f": 31, "-0x1F": -31, "true": True, "FALSE": False, "~": None, "": None, "null": None,
+    ".inf": float("inf"), "-.Inf": float("-inf"),
+}  # fmt: skip
+TEXTS = ["on", "off", "yes", "no", "12:30", "010", "1_000", "0b1", "1e", "--1", "nan", "tRue"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["on", "off", "yes", "no", "12:30", "010", "1_000", "0b1", "1e", "--1", "nan", "tRue",
-     pytest.param("9" * 5000, id="an endless number")],
-)  # fmt: skip
-def test_nothing_else_is_converted(text: str) -> None:
-    assert plain_scalar(text) == text
+def test_a_scalar_means_what_yaml_1_2_says_and_all_else_is_text() -> None:
+    for text, value in {**SCALARS, **{text: text for text in (*TEXTS, "9" * 5000)}}.items():
+        assert (plain_scalar(text), type(plain_scalar(text))) == (value, type(value))
 
 
 PARSED = {
@@ -170,44 +148,35 @@ def test_what_is_no_configuration_is_refused(text: str) -> None:
     assert refusal(text) == REFUSED[text]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"a: 1\nb\xc3\xa9: \xff\n", "x.yaml:2:5: is not text in UTF-8 (byte 0xff)"),
-        (b"#" * (LARGEST_FILE + 1), "x.yaml: cannot be read: has more than 100,000 bytes"),
-    ],
-    ids=["not UTF-8", "huge"],
-)
-def test_files_that_are_no_text(content: bytes, message: str) -> None:
-    Path("x.yaml").write_bytes(content)
-    assert refusal_of(read_config_text)(Path("x.yaml"), "x.yaml") == message
-
-
-def test_a_byte_order_mark_is_no_mistake() -> None:
-    Path("x.yaml").write_bytes(b"\xef\xbb\xbfa: 1\n")
-    assert read_config_text(Path("x.yaml"), "x.yaml") == "a: 1\n"
+def test_files_that_are_no_text() -> None:
+    path = Path("x.yaml")
+    for content, message in {
+        b"a: 1\nb\xc3\xa9: \xff\n": "x.yaml:2:5: is not text in UTF-8 (byte 0xff)",
+        b"#" * (LARGEST_FILE + 1): "x.yaml: cannot be read: has more than 100,000 bytes",
+    }.items():
+        path.write_bytes(content)
+        assert refusal_of(read_config_text)(path, "x.yaml") == message
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")  # a byte order mark is no mistake
+    assert read_config_text(path, "x.yaml") == "a: 1\n"
 
 
 TREE = "a: 1\nm:\n  - &h {n: 1, k: 2}\n  - *h\ns:\n"
+PAIR = {"n": 1, "k": 2}
+REPLACED: dict[tuple[str, ...], dict[str, Any]] = {
+    (): {},
+    ("a=1e-3",): {"a": 0.001},
+    # What an alias names is shared; the override is not.
+    ("m[1].n=[1, x]",): {"m": [PAIR, {"n": [1, "x"], "k": 2}]},
+    ("s.deep.er={b: on}",): {"s": {"deep": {"er": {"b": "on"}}}},
+    ("m[2]=x",): {"m": [PAIR, PAIR, "x"]},
+    ("m=", "a=2", "a=3"): {"m": None, "a": 3},
+}
 
 
-@pytest.mark.parametrize(
-    ("overrides", "expected"),
-    [
-        ([], {"a": 1, "m": [{"n": 1, "k": 2}] * 2, "s": None}),
-        (["a=1e-3"], {"a": 0.001, "m": [{"n": 1, "k": 2}] * 2, "s": None}),
-        # What an alias names is shared; the override is not.
-        (["m[1].n=[1, x]"], {"a": 1, "m": [{"n": 1, "k": 2}, {"n": [1, "x"], "k": 2}], "s": None}),
-        (
-            ["s.deep.er={b: on}"],
-            {"a": 1, "m": [{"n": 1, "k": 2}] * 2, "s": {"deep": {"er": {"b": "on"}}}},
-        ),
-        (["m[2]=x"], {"a": 1, "m": [{"n": 1, "k": 2}, {"n": 1, "k": 2}, "x"], "s": None}),
-        (["m=", "a=2", "a=3"], {"a": 3, "m": None, "s": None}),
-    ],
-)
-def test_overrides_replace_values(overrides: list[str], expected: object) -> None:
-    assert plain(overridden(parse_yaml(TREE, START), overrides)) == expected
+@pytest.mark.parametrize("overrides", REPLACED, ids=str)
+def test_overrides_replace_values(overrides: tuple[str, ...]) -> None:
+    found = plain(overridden(parse_yaml(TREE, START), [*overrides]))
+    assert found == {"a": 1, "m": [PAIR, PAIR], "s": None, **REPLACED[overrides]}
 
 
 OVERRIDES_REFUSED = {

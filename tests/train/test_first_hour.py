@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.train.examples import mistake, said
+from tests.train.examples import MINIMIZATION, mistake, said
 
 HOUSES = "size,rooms,city,price\n" + "".join(
     f"{50 + 7 * i % 90},{1 + i % 5},{'ABC'[i % 3]},{1000 * (50 + 7 * i % 90) + 500 * (i % 5)}\n"
@@ -39,32 +39,14 @@ data:
   csv: pets.csv
   target: kind
   positive: dog
-model:
-  layers:
-    - {name: Linear, out_features: 8}
-    - ReLU
-    - {name: Linear, out_features: 1}
+model: {layers: [{name: Linear, out_features: 8}, ReLU, {name: Linear, out_features: 1}]}
 loss: BCEWithLogitsLoss
 optimizer: {name: Adam, lr: 0.01}
 train: {epochs: 2}
 log: {tensorboard: false, plots: false}
 """
-VALLEY = """\
-experiment: minimization
-function:
-  expression: x[0]**2 + (x[1] - 1)**2
-  start: [1, 2]
-  iterations: 5
-optimizer: {name: SGD, lr: 0.0001}
-log: {tensorboard: false, plots: false}
-"""
-TEXTS = {
-    "house.yaml": HOUSE,
-    "pet.yaml": PET,
-    "valley.yaml": VALLEY,
-    "houses.csv": HOUSES,
-    "pets.csv": PETS,
-}
+TEXTS = {"house.yaml": HOUSE, "pet.yaml": PET, "valley.yaml": MINIMIZATION}
+TEXTS |= {"houses.csv": HOUSES, "pets.csv": PETS}
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +177,7 @@ def test_a_mistake_on_the_command_line(case: str) -> None:
 def test_mistakes_that_two_places_make() -> None:
     """The mistake stands in the file, and the command line makes it one."""
     assert mistake("train --config pet.yaml loss=BCELoss") == (
-        "pet.yaml:10:14: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
+        "pet.yaml:6:64: model.layers[2].name: BCELoss needs Sigmoid as the last layer: add it, or "
         "use BCEWithLogitsLoss, which includes it\n"
         "command line: loss=BCELoss: the file alone is valid; this causes the mistakes above\n"
     )
@@ -221,9 +203,6 @@ WISHES: dict[str, tuple[str, set[str]]] = {
     "house.yaml 'model.layers[-2]=Tanh'": ("", {"- name: Tanh"}),
     "pet.yaml loss=BCELoss model.layers.3=Sigmoid": ("", {"name: BCELoss", "- name: Sigmoid"}),
     "house.yaml train.batch_size=1000": ("", {"batch_size: 1000"}),
-    "house.yaml data.generator=line": (
-        "data.generator replaces data.csv, data.target, data.categorical\n", {"name: line"}
-    ),
     "pet.yaml loss=CrossEntropyLoss model.layers.-1.out_features=2": (
         "", {"name: CrossEntropyLoss"}
     ),

@@ -217,21 +217,6 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
 
 
 @linux
-@pytest.mark.slow
-def test_all_runs_killed_is_a_failure() -> None:
-    process = swept(["seed=0:2"])
-    try:
-        for run in under_way():
-            os.kill(pid_of(run), signal.SIGKILL)
-        out, err = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
-    assert (process.returncode, err) == (1, "")
-    assert "0 of 2 runs finished" in out
-    assert out.count("killed by SIGKILL: see\n  ") == 2
-
-
-@linux
 def test_the_runs_of_a_killed_sweep_pause() -> None:
     process = swept(["seed=0:2"])
     pids = [pid_of(run) for run in under_way()]
