@@ -21,7 +21,10 @@ from tests.train.examples import REGRESSION, write_example
 CONFIGS = Path(__file__).parents[2] / "configs"
 GOLDEN = Path(__file__).parents[1] / "golden" / "minimization.json"
 WEIGHTS = "weights.safetensors"
-NAMES = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+NAMES = [
+    "bce_classification", "characters", "digits_cnn", "function_minimization", "linear_regression",
+    "rosenbrock", "synthetic_line", "two_moons",
+]  # fmt: skip
 # Of those that would take long, what is enough to see them work.
 SHORT = {
     "characters": ["train={steps: 6, batch_size: 4}", "data.stride=1000"],
@@ -39,13 +42,6 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(name: str, *overrides: str) -> RunResult:
     quiet = ["log.tensorboard=false", "log.plots=false"]
     return train(load_config(CONFIGS / f"{name}.yaml", [*quiet, *overrides]))
-
-
-def test_all_of_them_are_here() -> None:
-    assert NAMES == [
-        "bce_classification", "characters", "digits_cnn", "function_minimization",
-        "linear_regression", "rosenbrock", "synthetic_line", "two_moons",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,22 +135,18 @@ def test_the_network_of_digits_and_the_transformer_learn_what_pytorch_s_learn() 
         np.testing.assert_allclose(losses, golden["losses"][name], rtol=TRAINING)
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "columns"), [("diabetes", 442, 11), ("breast_cancer", 569, 31)]
-)
-def test_tables_are_whole_and_described(name: str, rows: int, columns: int) -> None:
-    path = CONFIGS / "data" / f"{name}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        table = list(csv.reader(file))
-    assert len(table) == rows + 1
-    assert {len(row) for row in table} == {columns}
+def test_tables_are_whole_and_described() -> None:
     described = (CONFIGS / "data" / "README.md").read_text("utf-8")
-    section = described.partition(f"## `{name}.csv`: {rows} rows, {columns - 1} features")[2]
-    assert "Origin: " in section
-    assert re.search("licen[cs]e", section, re.IGNORECASE)
+    for name, rows, columns in (("diabetes", 442, 11), ("breast_cancer", 569, 31)):
+        lines = (CONFIGS / "data" / f"{name}.csv").read_text("utf-8").splitlines()
+        assert [len(row) for row in csv.reader(lines)] == [columns] * (rows + 1)
+        section = described.partition(f"## `{name}.csv`: {rows} rows, {columns - 1} features")[2]
+        assert "Origin: " in section
+        assert re.search("licen[cs]e", section, re.IGNORECASE)
 
 
-def test_every_table_is_used() -> None:
+def test_every_configuration_is_tried_and_every_table_used() -> None:
+    assert {path.stem for path in CONFIGS.glob("*.yaml")} == {*NAMES}
     text = "".join(path.read_text("utf-8") for path in CONFIGS.glob("*.yaml"))
     for path in (CONFIGS / "data").iterdir():
         assert f": data/{path.name}" in text or path.name == "README.md"

@@ -22,16 +22,16 @@ from nanotorch.train.schema import (
 
 
 def made(section: Generator, seed: int = 0) -> Made:
-    return section.make(torch.Generator().manual_seed(seed))
+    found = section.make(torch.Generator().manual_seed(seed))
+    assert found.x.shape == (len(found.y), len(found.features))
+    return found
 
 
 def test_a_line() -> None:
     line = Line(name="line", samples=5000, slope=3.0, intercept=-2.0, noise=0.5, low=1.0, high=4.0)
     found = made(line)
-    assert found.features == ("x",)
-    assert found.x.shape == (5000, 1)
-    assert found.x.min() >= 1
-    assert found.x.max() < 4
+    assert (found.features, len(found.x)) == (("x",), 5000)
+    assert 1 <= found.x.min() < 1.01 < 3.99 < found.x.max() < 4
     residual = found.y - (3 * found.x[:, 0] - 2)
     assert abs(residual.mean()) < 0.03
     assert abs(residual.std() - 0.5) < 0.02
@@ -50,8 +50,7 @@ def test_moons_lie_on_their_half_circles() -> None:
     assert found.features == ("x0", "x1")
     assert [int((found.y == k).sum()) for k in (0, 1)] == [50, 51]
     upper, lower = found.x[found.y == 0], found.x[found.y == 1] - [1, 0.5]
-    for moon in (upper, lower):
-        np.testing.assert_allclose(np.hypot(*moon.T), 1)
+    np.testing.assert_allclose(np.hypot(*np.concatenate([upper, lower]).T), 1)
     assert (upper[:, 1] >= -1e-9).all()
     assert (lower[:, 1] <= 1e-9).all()
     # Noise moves both coordinates.
@@ -80,10 +79,9 @@ def test_blobs_scatter_about_their_centres() -> None:
     section = Blobs(name="blobs", samples=6000, centers=4, features=3, spread=0.5)
     assert section.class_count == 4
     found = made(section)
-    assert found.x.shape == (6000, 3)
     for k in range(4):
         cloud = found.x[found.y == k]
-        assert len(cloud) == 1500
+        assert cloud.shape == (1500, 3)
         np.testing.assert_allclose(cloud.std(axis=0), 0.5, rtol=0.1)
         assert (np.abs(cloud.mean(axis=0)) < 10.1).all()
 
@@ -101,8 +99,6 @@ def test_equal_seeds_make_equal_samples(name: str) -> None:
     np.testing.assert_array_equal(first.x, again.x)
     np.testing.assert_array_equal(first.y, again.y)
     assert not np.array_equal(first.x, other.x)
-    assert len(first.x) == len(first.y)
-    assert len(first.features) == first.x.shape[1]
 
 
 @dataclass(frozen=True, kw_only=True)
