@@ -130,7 +130,7 @@ def run(options: argparse.Namespace, command: Sequence[str], program: str) -> in
         print(dump_config(loaded), end="")
     elif options.check:
         experiment = build_experiment(loaded)
-        with loaded.origins.told():
+        with loaded.told():
             tried = try_step(experiment)
         print(wrap_to_screen(f"{experiment.describe()}\n{tried}"))
     elif options.find_lr:

@@ -7,7 +7,7 @@ import os
 import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from difflib import SequenceMatcher
 from errno import ENOENT
@@ -66,10 +66,14 @@ class Problem:
     """The paths of other values that may be wrong; the one with the highest rank is blamed."""
 
     @property
-    def position(self) -> tuple[bool, int, int, int]:
-        """What sorts problems by their places: in the file, in its bases, on the command line."""
-        place = self.place or Place(source="")
-        return place.rank == COMMANDED, -place.rank, place.line, place.column
+    def commanded(self) -> bool:
+        """Whether the command line has the value."""
+        return self.place is not None and self.place.rank == COMMANDED
+
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """Sorts problems by their places in the file, then in its bases."""
+        return (-self.place.rank, self.place.line, self.place.column) if self.place else (0, 0, 0)
 
     def __str__(self) -> str:
         parts = [str(self.place)] if self.place else ["configuration"]
@@ -165,14 +169,6 @@ class Origins(dict[str, Place]):
 
         both = [(p, max((p.path, *p.rivals), key=rank)) for p in problems]
         return [replace(p, path=path, place=p.place or self.nearest(path)) for p, path in both]
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Add the places of values to the problems of a `ConfigError` in the block."""
-        try:
-            yield
-        except ConfigError as error:
-            raise ConfigError(self.placed(error.problems)) from error.__cause__
 
 
 class Noted(list[Problem]):

@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
@@ -425,17 +425,21 @@ class LoadedConfig:
     """What `load_config` has read, without the overrides."""
     overrides: Sequence[str] = field(default=(), repr=False, compare=False)
 
-    def with_cause(
-        self, error: ConfigError, build: Callable[["LoadedConfig"], object] = id
-    ) -> ConfigError:
-        """Return an error with the overrides as its cause, if `build` accepts the file alone."""
-        elsewhere = [p for p in error.problems if p.place is None or p.place.rank != COMMANDED]
-        if self.overrides and elsewhere:
-            with suppress(ConfigError):
-                build(load_config(self.source))
-                cause = usage_error(" ".join(self.overrides), CAUSED)
-                return ConfigError([*error.problems, *cause.problems])
-        return error
+    @contextmanager
+    def told(self, build: Callable[["LoadedConfig"], object] | None = None) -> Iterator[None]:
+        """Add the places of values to the problems of a `ConfigError` in the block.
+
+        If `build` accepts the file alone, the overrides are added as their cause.
+        """
+        try:
+            yield
+        except ConfigError as error:
+            found = self.origins.placed(error.problems)
+            if build and self.overrides and not all(p.commanded for p in found):
+                with suppress(ConfigError):
+                    build(load_config(self.source))
+                    found += usage_error(" ".join(self.overrides), CAUSED).problems
+            raise ConfigError(found) from error.__cause__
 
 
 def load_config(
@@ -489,8 +493,9 @@ def load_config(
                 if data_path.startswith("data."):
                     check_readable(data_path, file)
 
-        placed = reader.places.placed(noted)
-        raise loaded.with_cause(ConfigError(sorted(placed, key=lambda p: p.position)))
+        with loaded.told(id):
+            placed = reader.places.placed(noted)
+            raise ConfigError(sorted(placed, key=lambda p: (p.commanded, *p.position)))
     if config.log.name is None:
         config = replace(config, log=replace(config.log, name=name))
     if (

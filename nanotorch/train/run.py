@@ -253,14 +253,11 @@ class RunResult:
 
 def build_experiment(loaded: LoadedConfig) -> Experiment:
     """Return the experiment of a configuration; writes no files."""
-    try:
-        with loaded.origins.told():
-            if isinstance(loaded.config, MinimizationConfig):
-                return Minimization(loaded.config)
-            assert isinstance(loaded.config, TrainedConfig)
-            return Supervised(loaded.config)
-    except ConfigError as error:
-        raise loaded.with_cause(error, build_experiment) from error.__cause__
+    with loaded.told(build_experiment):
+        if isinstance(loaded.config, MinimizationConfig):
+            return Minimization(loaded.config)
+        assert isinstance(loaded.config, TrainedConfig)
+        return Supervised(loaded.config)
 
 
 def train(
@@ -351,7 +348,7 @@ def start_run(
                 if (path.exists() or path.is_symlink()) and not path.is_dir():
                     reason = f"'{name_text(str(path))}' is not a directory"
             message = f"cannot create a run directory in '{name_text(str(root / name))}': {reason}"
-            with loaded.origins.told():
+            with loaded.told():
                 raise refusal("log.dir", message) from None
         try:
             values: dict[str, Any] = {"status": RUNNING, "id": os.urandom(8).hex()}

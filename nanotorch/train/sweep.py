@@ -25,7 +25,6 @@ from nanotorch.serialization.files import write_atomically
 from . import commands, ranks
 from .commands import CommandError
 from .config import (
-    COMMANDED,
     ConfigError,
     Problem,
     did_you_mean,
@@ -522,8 +521,7 @@ def check(config: str, chosen: Sequence[list[str]]) -> None:
                     found.setdefault(problem, []).append(overrides)
     told = []
     for problem, runs in found.items():
-        commanded = problem.place is not None and problem.place.rank == COMMANDED
-        if not commanded and len(runs) < len(chosen):
+        if not problem.commanded and len(runs) < len(chosen):
             own = f"in {len(runs)} of {len(chosen)} runs, such as {' '.join(runs[0])}"
             told.append(replace(problem, message=f"{problem.message} ({own})"))
         else:

@@ -78,7 +78,7 @@ def loaded(text: str = REGRESSION, *overrides: str, table: str = TABLE) -> Loade
 
 def experiment(text: str = REGRESSION, *overrides: str, table: str = TABLE) -> Supervised:
     read = loaded(text, *overrides, table=table)
-    with read.origins.told():
+    with read.told():
         return Supervised(read.config)
 
 

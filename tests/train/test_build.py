@@ -155,7 +155,7 @@ def test_softmax_and_sigmoid_of_what_is_large() -> None:
 def built(*overrides: str) -> tuple[nn.Module, torch.optim.Optimizer, str]:
     write_example(Path(), CLASSIFICATION)
     loaded = load_config("x.yaml", overrides)
-    with loaded.origins.told():
+    with loaded.told():
         model = build_model(loaded.config.model, torch.zeros(2, 2), (1,), "there is 1 to predict")
         freeze(model, loaded.config.model.freeze)
         optimizer = build_optimizer(loaded.config.optimizer, model)

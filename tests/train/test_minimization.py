@@ -30,7 +30,7 @@ EXPRESSIONS = {
 
 def experiment(text: str = MINIMIZATION, *overrides: str) -> Minimization:
     read = loaded(text, *overrides)
-    with read.origins.told():
+    with read.told():
         return Minimization(read.config)
 
 
