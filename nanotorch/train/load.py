@@ -1,9 +1,7 @@
 """Reads, checks and writes configuration files; describes their keys to users and editors."""
 
 import ast
-import functools
 import inspect
-import itertools
 import json
 import math
 import re
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -643,7 +641,7 @@ NO_CALLBACKS = """\
 only those that a program registers; built-in ones have their own sections: train, scheduler,
 early_stopping, averaging, checkpoint and log"""
 
-parsed = functools.cache(lambda source: ast.parse(source))
+parsed = cache(lambda source: ast.parse(source))
 Keys = Mapping[str, Key]
 Texts = Mapping[str, str]
 
@@ -658,7 +656,7 @@ def field_sentences(section: type) -> Mapping[str, str]:
             continue
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and node.name == base.__qualname__:
-                for pair in itertools.pairwise(node.body):
+                for pair in pairwise(node.body):
                     match pair:
                         case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                             found[name] = " ".join(text.split())
