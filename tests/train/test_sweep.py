@@ -1,5 +1,6 @@
 """Several runs: what a sweep varies, what becomes of its runs, and runs side by side."""
 
+import contextlib
 import csv
 import itertools
 import math
@@ -9,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +139,22 @@ def under_way() -> list[Path]:
 SWEEP = "import sys; from nanotorch.train.cli import sweep; sys.exit(sweep())"
 
 
+@contextlib.contextmanager
+def swept(arguments: list[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A sweep under way, of which two runs have taken steps; it is killed at the end."""
+    write_example(Path(), REGRESSION)
+    endless, pipe = "train={epochs: 100000000}", subprocess.PIPE
+    command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", endless, QUIET, *arguments]
+    process = subprocess.Popen(
+        [*command, "--jobs", "2"], start_new_session=True, stdout=pipe, stderr=pipe, text=True
+    )
+    try:
+        wait_until(lambda: len(under_way()) >= 2)
+        yield process
+    finally:
+        process.kill()
+
+
 @posix
 @pytest.mark.parametrize(
     ("number", "group", "code"),
@@ -148,18 +166,9 @@ SWEEP = "import sys; from nanotorch.train.cli import sweep; sys.exit(sweep())"
 )
 def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool, code: int) -> None:
     """A terminal's Ctrl-C reaches the whole group; each run still gets one signal, and pauses."""
-    write_example(Path(), REGRESSION)
-    settings = ["seed=0:4", "train={epochs: 100000000}", QUIET, "log.every=1000", "--jobs", "2"]
-    command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", *settings]
-    process = subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        wait_until(lambda: len(under_way()) == 2)
+    with swept(["seed=0:4", "log.every=1000"]) as process:
         (os.killpg if group else os.kill)(process.pid, number)
         out, err = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
     assert (process.returncode, err) == (code, "interrupted\n")
     assert "0 of 4 runs finished" in out
     assert out.count("to resume: ") == 2
@@ -176,17 +185,6 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     ]  # fmt: skip
 
 
-def swept(arguments: list[str]) -> "subprocess.Popen[str]":
-    """A sweep under way, of which two runs have taken steps."""
-    write_example(Path(), REGRESSION)
-    endless = "train={epochs: 100000000}"
-    command = [sys.executable, "-c", SWEEP, "--config", "x.yaml", endless, QUIET, *arguments]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen([*command, "--jobs", "2"], stdout=pipe, stderr=pipe, text=True)
-    wait_until(lambda: len(under_way()) >= 2)
-    return process
-
-
 def pid_of(run: Path) -> int:
     """The process of a run, which holds its lock."""
     (pid,) = processes_here(f"log.name={run.name}")
@@ -199,16 +197,13 @@ linux = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="read
 @linux
 @pytest.mark.slow
 def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
-    process = swept(["seed=0:3"])
-    try:
+    with swept(["seed=0:3"]) as process:
         killed, other = sorted(under_way())
         os.kill(pid_of(killed), signal.SIGKILL)
         os.kill(pid_of(other), signal.SIGKILL)
         wait_until(lambda: len(under_way()) >= 3)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
     assert (process.returncode, err) == (130, "interrupted\n")
     assert "seed=0 killed by SIGKILL: see\n  " in out
     assert f"  to resume: {commands.call_again()} --resume {killed}\n" in out
@@ -219,9 +214,8 @@ def test_a_killed_run_costs_no_other_one_its_place_in_the_table() -> None:
 
 @linux
 def test_the_runs_of_a_killed_sweep_pause() -> None:
-    process = swept(["seed=0:2"])
-    pids = [pid_of(run) for run in under_way()]
-    process.kill()
+    with swept(["seed=0:2"]) as process:
+        pids = [pid_of(run) for run in under_way()]
     process.communicate(timeout=LONG)
     try:
         wait_until(lambda: not {*pids} & {*processes_here()})
