@@ -422,6 +422,7 @@ class LoadedConfig:
     source: str | Path | Mapping[str, Any] = field(default="", repr=False, compare=False)
     """What `load_config` has read, without the overrides."""
     overrides: Sequence[str] = field(default=(), repr=False, compare=False)
+    """The values that replace those of the source, each `key=value`."""
 
     @contextmanager
     def told(self, build: Callable[["LoadedConfig"], object] | None = None) -> Iterator[None]:
@@ -490,7 +491,6 @@ def load_config(
             with noted:
                 if data_path.startswith("data."):
                     check_readable(data_path, file)
-
         with loaded.told(id):
             placed = reader.places.placed(noted)
             raise ConfigError(sorted(placed, key=lambda p: (p.commanded, *p.position)))
