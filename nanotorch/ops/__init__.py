@@ -109,17 +109,19 @@ UNRECORDED = words(
 # The functions that refuse inputs in the memory of ``out``, by `Out.overlap`.
 OVERLAPPING = {
     "part": (
-        *ELEMENTWISE, *OF_ONE_TYPE, "cumprod", "cumsum", "heaviside",
-        "nan_to_num", "normal", "renorm", "sort", "topk", "where",
+        *ELEMENTWISE,
+        *OF_ONE_TYPE,
+        *words("cumprod cumsum heaviside nan_to_num normal renorm sort topk where"),
     ),
-    "part no": ("addmm", "baddbmm"),
-    "part any": ("index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce"),
-    "any part": ("gather", "take_along_dim"),
+    "part no": words("addmm baddbmm"),
+    "part any": words("index_add index_copy scatter scatter_add scatter_reduce"),
+    "any part": words("gather take_along_dim"),
     "any": (
-        *JOINING, "aminmax", "cross", "diff", "index_select", "kron", "kthvalue",
-        "masked_select", "max", "min", "nonzero", "outer", "take",
+        *JOINING,
+        *words("aminmax cross diff index_select kron kthvalue masked_select max min nonzero"),
+        *words("outer take"),
     ),
-}  # fmt: skip
+}
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # Functions that accept an ``out`` whose elements share memory.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")

@@ -17,16 +17,7 @@ from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
-from nanotorch.ops.reduction import (
-    Dims,
-    amax,
-    amin,
-    kept_shape,
-    norm_along,
-    normal_dims,
-    others,
-    vector_norm,
-)
+from nanotorch.ops.reduction import Dims, amax, amin, norm_along, normal_dims, others, vector_norm
 from nanotorch.ops.shape import diag_embed, movedim, reshape, transpose, tril, triu, unsqueeze
 
 # Inverses and systems of linear equations, for batches of square matrices.
@@ -748,7 +739,8 @@ def matrix_norm(
         check_kind("linalg.matrix_norm", input._array, half=False)
         values = svdvals(movedim(input, (rows, columns), (-2, -1)))
         out = values.sum(-1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
-        return reshape(out, kept_shape(input.shape, (rows, columns))) if keepdim else out
+        kept = [1 if d in (rows, columns) else n for d, n in enumerate(input.shape)]
+        return reshape(out, tuple(kept)) if keepdim else out
     require(ord in (1, -1, math.inf, -math.inf), "linalg.matrix_norm: Order {} not supported.", ord)
     along, over = (columns, rows) if math.isinf(ord) else (rows, columns)
     sums = norm_along(input, 1.0, (along,), keepdim)

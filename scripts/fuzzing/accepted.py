@@ -276,7 +276,7 @@ REFUSALS = [
     r"RuntimeError: (Bad in-place call|The expanded size|tril|triu|mm: mat1|Number of elements).*",
     r"RuntimeError: (fill_ only|shape '.*' is invalid|t\(\) expects|mm: mat2|batch1 must).*",
     r"RuntimeError: (expand\(torch|Tensors must have|derivative for aten::|one of the variables).*",
-    r"RuntimeError: trace: .*",
+    r"RuntimeError: (trace: |Integer division with addcdiv ).*",
     r"RuntimeError: Found dtype \w+ but expected \w+",
     r"RuntimeError: dim \d appears multiple times .*",
     r"RuntimeError: For integral input .*",
