@@ -624,7 +624,7 @@ class Generator(Twister):
             values = fma64(self._normals_in_blocks(size, kind), std, mean)
         else:
             normals = self._normals_in_blocks(size, kind)
-            start = np.float32(mean)
+            start: Any = np.float32(mean)
             values = fma32(normals, float(np.float32(std)), start) if std != 1 else normals + start
         return _cast(values, kind).reshape(shape)
 

@@ -249,7 +249,7 @@ def convolved(input: Array, weight: Array, bias: Array | None, at: Windows, grou
     at = windows_by_rows(at, channels * at.places, outputs)
     input = input.reshape(samples, groups, channels, *at.size)
     weight = weight.reshape(groups, outputs, channels, *at.kernel)
-    shift = None if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
+    shift: Any = None if bias is None else bias.reshape(groups, outputs, *(1,) * len(at.out))
     if at.single:
         out = pointwise(weight, input[at.taps[0][1]])
         return (out if bias is None else np.add(out, shift, out)).reshape(shape)
@@ -280,7 +280,7 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     at = windows_by_rows(at, lines * at.places, results) if finite else at.in_one_row
     g = g.reshape(samples, groups, outputs, *at.out)
     weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
-    shift = None if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
+    shift: Any = None if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
     if at.single:
         if at.out == at.size:
