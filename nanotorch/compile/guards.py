@@ -37,6 +37,7 @@ from nanotorch.compile.tape import memory_offsets
 from nanotorch.names import lookup
 from nanotorch.nn import module_call
 from nanotorch.nn.module import Module
+from nanotorch.ops.random import manual_seed, seed
 from nanotorch.optim.optimizer import Optimizer
 from nanotorch.optim.rules import SGD, AdamW, Rule
 
@@ -53,7 +54,7 @@ OUTWARD = tuple(
     PACKAGE + name
     for name in ("utils", "serialization", "train", "distributed", "optim/lr_scheduler")
 )
-SEEDING = Twister.manual_seed.__code__
+SEEDING = {f.__code__ for f in (Twister.manual_seed, Twister.seed, manual_seed, seed)}
 # The calls inside depend on when the other ranks arrive, but all ranks must trace at the same call.
 WAITING = PACKAGE + "distributed"
 PURE = {
@@ -160,8 +161,9 @@ class Watcher:
                 self.imported |= importing
             elif is_library(code):
                 self.library.setdefault(code, frame.f_globals)
-                caller = frame.f_back if code.co_filename.startswith(OUTWARD) else None
-                if code is SEEDING or (caller is not None and not is_library(caller.f_code)):
+                outward = code in SEEDING or code.co_filename.startswith(OUTWARD)
+                caller = frame.f_back if outward else None
+                if caller is not None and not is_library(caller.f_code):
                     self.refuse(f"`{code.co_name}` has effects beyond tensors", frame)
                 elif code.co_filename.startswith(WAITING):
                     self.loading = frame
