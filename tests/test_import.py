@@ -37,7 +37,7 @@ import importlib
 from nanotorch._core.op import PUBLIC
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import FAMILIES, LATER
-from nanotorch.ops import rules
+from nanotorch.ops import RULES
 
 methods, before, found = dict(vars(Tensor)), set(PUBLIC), {}
 assert not before & {name for names in LATER.values() for name in names.split()}
@@ -47,7 +47,7 @@ for name in PUBLIC.keys() - before:
     found.setdefault(PUBLIC[name].__module__, set()).add(name)
 assert found == {module: set(names.split()) for module, names in LATER.items()}, found
 assert methods == dict(vars(Tensor))
-assert before >= {name for name, _ in rules()} & set(PUBLIC)
+assert before >= {name for names, _ in RULES for name in names} & set(PUBLIC)
 """
 
 

@@ -387,7 +387,12 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
         return in_single(o, inplace, args)
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
-        raise inplace_error(o, batch)
+        name, where = f"{o.known_as}_", "in a vmap"  # all samples share the memory
+        if o.name in ARITHMETIC:
+            name = "inplace arithmetic"
+        elif o.known_as not in WITH_RULES:
+            name, where = f"aten::{name}", f"at level {batch.depth}"
+        raise RuntimeError(IN_PLACE.format(name, where))
     result = (o.batch or derive_rule(o))(call)
     return args[o.inputs[0]] if inplace else wrap_results(result, batch)
 
@@ -453,16 +458,6 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
             if node.__class__ is Recorded and not node.multi:
                 node._dtype = dtypes.BFLOAT16
     return out
-
-
-def inplace_error(o: Op, batch: Batch) -> RuntimeError:
-    """The error for an in-place operation on memory that all samples share."""
-    if o.name in ARITHMETIC:
-        return RuntimeError(IN_PLACE.format("inplace arithmetic", "in a vmap"))
-    name = f"{o.known_as}_"
-    if o.known_as in WITH_RULES:
-        return RuntimeError(IN_PLACE.format(name, "in a vmap"))
-    return RuntimeError(IN_PLACE.format(f"aten::{name}", f"at level {batch.depth}"))
 
 
 def derive_rule(o: Op) -> Rule:

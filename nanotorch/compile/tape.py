@@ -332,12 +332,6 @@ def substitute(entries: list[Entry], before: Ref, after: Ref, written: bool = Fa
             entry.outs = tuple(map(change, entry.outs))
 
 
-def same_layout(a: Ref, b: Ref) -> bool:
-    """Whether two arrays have the same shape, strides and dtype."""
-    x, y = a.array, b.array
-    return x.shape == y.shape and x.strides == y.strides and x.dtype == y.dtype
-
-
 def owns_memory(ref: Ref) -> bool:
     """Whether new views of an array's memory can be made."""
     base = ref.storage.base
@@ -582,7 +576,9 @@ class Tape:
             number, last = out.storage.number, uses.last_read(out.storage)
             if (
                 same is not out
-                and same_layout(out, same)
+                and out.array.shape == same.array.shape
+                and out.array.strides == same.array.strides
+                and out.array.dtype == same.array.dtype
                 and owns_memory(same)
                 and out.whole
                 and number not in kept

@@ -1,6 +1,6 @@
 """The operations by family; an import of this package declares those that most programs use."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -147,25 +147,16 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 )
 
 
-def rules() -> Iterator[tuple[str, Out]]:
-    """The name and the rule of every function that has the argument ``out=``."""
-    for names, how in RULES:
-        for name in names:
-            yield (
-                name,
-                Out(
-                    name, **how, recorded=name not in UNRECORDED, overlap=OVERLAP.get(name, "no"),
-                    warns=name not in SILENT, expanded=name in EXPANDED, drawn=name in DRAWN,
-                    along=name in ALONG, fills=name in FILLING,
-                ),
-            )  # fmt: skip
-
-
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
         setattr(Tensor, _name, share_rule(as_method(_function)))
 
-for _name, _rule in rules():
+for _name, _how in [(name, how) for names, how in RULES for name in names]:
+    _rule = Out(
+        _name, **_how, recorded=_name not in UNRECORDED, overlap=OVERLAP.get(_name, "no"),
+        warns=_name not in SILENT, expanded=_name in EXPANDED, drawn=_name in DRAWN,
+        along=_name in ALONG, fills=_name in FILLING,
+    )  # fmt: skip
     _o = OPS.get(_name) or OVERLOADS.get(_name)
     if _o is not None and PUBLIC.get(_name, _o.functions[_name]) is _o.functions[_name]:
         _o.accept_out(_rule)

@@ -618,15 +618,6 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-def nonempty_dims(name: str, dim: Dims, input: Any) -> tuple[int, ...]:
-    """The dimensions to reduce. It is an error if one of them, or all of ``input``, is empty."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return all_nonempty_dims(name, input)
-    if 0 in input.shape:
-        require_elements(name, input, as_ints(dim))
-    return normal_dims(dim, input.ndim)
-
-
 def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of ``input``; raises RuntimeError if it has no elements."""
     told = "{}(): dim is required for a tensor without elements"
@@ -684,16 +675,6 @@ def take_chosen(input: Array, indices: Array, dim: int, keepdim: bool) -> tuple[
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-def choose_along(
-    input: Array, dim: int, keepdim: bool, find: Any, name: str
-) -> tuple[Array, Array]:
-    """The elements whose indices ``find`` returns along ``dim``, and the indices."""
-    if input.ndim == 0:
-        return input.copy(), np.zeros((), np.int64)
-    require_elements(name, input, (dim,))
-    return take_chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
-
-
 def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> Any:
     """Declare `max` and `amax`, or `min` and `amin`; returns the second.
 
@@ -715,7 +696,10 @@ def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> 
 
     def along_dim(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         """The extrema along ``dim``, and their first indices."""
-        return choose_along(input, dim, keepdim, find, name)
+        if input.ndim == 0:
+            return input.copy(), np.zeros((), np.int64)
+        require_elements(name, input, (dim,))
+        return take_chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
 
     several = hidden_op(input=extremum_formula, node=f"A{name}Backward0", in_order=True)(
         rename(along_dims, f"{called}_along")
@@ -733,7 +717,11 @@ def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> 
             IndexError: for a dimension without elements.
             RuntimeError: without ``dim``, for a tensor without elements.
         """
-        return several(input, nonempty_dims(called, dim, input), keepdim)
+        if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+            return several(input, all_nonempty_dims(called, input), keepdim)
+        if 0 in input.shape:
+            require_elements(called, input, as_ints(dim))
+        return several(input, normal_dims(dim, input.ndim), keepdim)
 
     def function(
         input: Any, dim: Any = NOT_GIVEN, keepdim: bool = NOT_KEPT, *, other: Any = None

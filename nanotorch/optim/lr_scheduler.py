@@ -827,7 +827,12 @@ class OneCycleLR(_Cyclic):
         last_epoch: int = -1,
     ) -> None:  # fmt: skip
         self.optimizer = check_optimizer(optimizer)
-        self.total_steps = total_steps_of(total_steps, epochs, steps_per_epoch)
+        given: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        given = given if total_steps is None else {"total_steps": total_steps}
+        for name, value in given.items():
+            whole = isinstance(value, int) and value > 0
+            require_value(whole, "Expected positive integer {}, but got {}", name, value)
+        self.total_steps = math.prod(given.values())
         self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -866,16 +871,6 @@ class OneCycleLR(_Cyclic):
                 start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, self._between(start, end, share))
         return rates
-
-
-def total_steps_of(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
-    """The total number of steps; raises ValueError unless it is a positive integer."""
-    several = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-    given = several if total_steps is None else {"total_steps": total_steps}
-    for name, value in given.items():
-        whole = isinstance(value, int) and value > 0
-        require_value(whole, "Expected positive integer {}, but got {}", name, value)
-    return total_steps or epochs * steps_per_epoch
 
 
 def phases(total: int, rise: float, three: bool) -> list[dict[str, Any]]:

@@ -238,10 +238,14 @@ def curve_picture(records: Records) -> str:
 
 
 def way(records: Records, start: Sequence[float], tags: Sequence[str]) -> Array:
-    """Return the start and the recorded points that are visible, shape (points, 2)."""
+    """Return the start and the recorded points, but for far ones, shape (points, 2)."""
     coordinates = [series(records, tag, "step")[1] for tag in tags]
     points = np.vstack([np.asarray(start), np.stack(coordinates, axis=1)])
-    return points[visible_points(points)]
+    finite = np.logical_and.reduce(np.isfinite(points), axis=1)
+    middle = np.median(points[finite], axis=0) if finite.any() else np.zeros(2)
+    distance = np.abs(np.where(finite[:, None], points, np.inf) - middle).max(axis=1)
+    scale = max(float(distance[0]), 1.0)
+    return points[distance <= FAR * scale if np.isfinite(scale) else finite]
 
 
 def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot | None:
@@ -305,15 +309,6 @@ def trajectory(ways: Sequence[Array], function: Function, formula: str) -> Plot 
     speed = max(round(len(frames) / SECONDS), 4)
     # The last frame stays for a second before the animation repeats.
     return Plot("trajectory", made, Moving(axes, whole, begin, len(frames) + speed, speed))
-
-
-def visible_points(points: Array) -> NDArray[np.bool_]:
-    """Return a mask of the points that are finite and not too far away to be shown."""
-    finite = np.logical_and.reduce(np.isfinite(points), axis=1)
-    middle = np.median(points[finite], axis=0) if finite.any() else np.zeros(2)
-    distance = np.abs(np.where(finite[:, None], points, np.inf) - middle).max(axis=1)
-    scale = max(float(distance[0]), 1.0)
-    return distance <= FAR * scale if np.isfinite(scale) else finite
 
 
 def square_grid(points: Array) -> tuple[Array, Array]:

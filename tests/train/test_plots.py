@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -176,8 +177,9 @@ def test_names_of_compared_runs_hide_no_curve() -> None:
 
 
 def test_ranges_of_odd_points() -> None:
-    points = np.array([[1.0, 1], [0, 0], [1, 0], [1e9, 0], [np.nan, 0]])  # one ran away
-    assert plots.visible_points(points).tolist() == [True, True, True, False, False]
+    places = [(0.0, 0.0), (1.0, 0.0), (1e9, 0.0), (math.nan, 0.0)]  # one ran away
+    records = [{"step": k, "a": a, "b": b} for k, (a, b) in enumerate(places)]
+    assert plots.way(records, (1.0, 1.0), ("a", "b")).tolist() == [[1, 1], [0, 0], [1, 0]]
     assert plots.padded_range(np.array([2.0])) == (1.5, 2.5)
     assert plots.padded_range(np.array([np.nan])) == (-0.08, 1.08)
 
