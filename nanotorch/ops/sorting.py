@@ -97,9 +97,8 @@ def order_along(input: Array, dim: int, descending: bool = False) -> Array:
     return input.shape[dim] - 1 - backwards
 
 
-@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
-def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
-    """`sort` without the argument ``stable``."""
+def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    """The kernel of `sort`."""
     indices = order_along(input, dim, descending)
     if not input.ndim:
         return input.copy(), indices
@@ -107,10 +106,16 @@ def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     return values, in_memory_order_of(indices, input)
 
 
+@hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward0")
+def sort_along(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    """`sort` without the argument ``stable``."""
+    return sort_arrays(input, dim, descending)
+
+
 @hidden_op(input=taken_formula, aux=("indices",), **FIELDS, node="SortBackward1")
 def sort_stably(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     """`sort` with the argument ``stable``, a separate overload in PyTorch."""
-    return sort_along(input, dim, descending)
+    return sort_arrays(input, dim, descending)
 
 
 @overloads(

@@ -31,6 +31,7 @@ ELSEWHERE = told({
     "PyTorch has no derivative of it: tests/core/golden_graph.py": """
         floor_divide heaviside number_floor_divided number_remainder scatter_combined
         scatter_combined_in_place _unique2_values unique_consecutive_values unique_dim_values""",
+    "random, and its gradient an error: tests/core/golden_mistakes.py": "draw_with_chance",
     "it stands for several: tests/ops/test_affine.py": "layer layer_of_rows class_cross_entropy",
 })  # fmt: skip
 
