@@ -12,12 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
 FILES, SLACK = 163, 100
-PATH_LINES, CALLED_ONCE = 18_360, 150
+PATH_LINES, CALLED_ONCE = 18_380, 150
 CODE = {  # lines of code by folder
     "_core/": 6190, "amp/": 160, "autograd/": 2450, "compile/": 3580, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1110, "func/": 690, "learn/": 240, "names/": 670,
     "nn/": 5480, "ops/": 10180, "optim/": 1990, "program/": 160, "serialization/": 690,
-    "train/": 8330, "utils/": 2300, "*.py": 1040,
+    "train/": 8350, "utils/": 2300, "*.py": 1040,
 }  # fmt: skip
 
 

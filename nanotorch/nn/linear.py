@@ -235,6 +235,7 @@ class Embedding(_Table):
     ) -> None:  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        # The index 0 stays as it is, and so does None.
         self.padding_idx = padding_idx and padding_row(padding_idx, num_embeddings)
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse

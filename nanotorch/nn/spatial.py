@@ -47,6 +47,7 @@ class _ConvNd(Module):
         self.kernel_size, self.stride = sizes(kernel_size, dims), sizes(stride, dims)
         self.padding: Any = padding if isinstance(padding, str) else sizes(padding, dims)
         self.dilation = sizes(dilation, dims)
+        self.transposed = self.transposed  # PyTorch has it as an attribute of the object
         self.output_padding = sizes(output_padding, dims)
         self.groups, self.padding_mode = groups, padding_mode
         self._check()

@@ -131,8 +131,9 @@ def relu_backward(g: Array, result: Array) -> Array:
 def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
     check_kind("leaky_relu_cpu", input)
-    low = input * input.dtype.type(negative_slope)
-    if 0 < negative_slope <= 1:  # in a third of the time
+    slope = input.dtype.type(as_number(negative_slope))
+    low = input * slope
+    if 0 < slope <= 1:  # in a third of the time
         return np.maximum(input, low)
     return select(input > 0, input, low)
 

@@ -524,7 +524,7 @@ def safe_softmax(input: Array) -> Array:
 ROOT_1_2, ROOT_1_2PI = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
 EXACT = tuple([factor * ROOT_1_2 ** (2 * k + 1) for k, factor in enumerate(R)])
 ROUGH = (math.sqrt(2.0 / math.pi), math.sqrt(2.0 / math.pi) * 0.044715)
-BLOCK = 1 << 20  # elements that stay in the cache from step to step
+BLOCK = 1 << 20  # elements; temporaries of larger arrays would leave the caches
 
 
 def blockwise(function: Any, *arrays: Array) -> Array:

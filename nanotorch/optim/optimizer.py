@@ -254,8 +254,8 @@ class Optimizer:
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         told = "loaded state dict has a different number of parameter groups"
         require_value(len(groups) == len(saved), told)
-        sizes = ([len(group["params"]) for group in several] for several in (groups, saved))
-        require_value(next(sizes) == next(sizes), OTHER_SIZE)
+        sizes = [[len(group["params"]) for group in several] for several in (groups, saved)]
+        require_value(sizes[0] == sizes[1], OTHER_SIZE)
         numbers = itertools.chain.from_iterable(group["params"] for group in saved)
         params = itertools.chain.from_iterable(group["params"] for group in groups)
         by_number = dict(zip(numbers, params, strict=True))

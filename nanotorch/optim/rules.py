@@ -869,7 +869,7 @@ class Rprop(Rule):
 
     def _check(self, given: dict[str, Any]) -> None:
         super()._check(given)
-        low, high = given["etas"]
+        low, high = given["etas"][:2]
         require_value(0.0 < low < 1.0 < high, "Invalid eta values: {}, {}", low, high)
 
     def _begin(self, p: Array, group: Group) -> State:

@@ -16,7 +16,6 @@ import nanotorch as torch
 from nanotorch import nn, optim
 from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
-from nanotorch.utils.tensorboard.graph import evaluation
 
 from .build import Kind, build_optimizer, dry_run, try_loss
 from .components import LOSS_FACTS, OPTIMIZERS, build_errors
@@ -53,7 +52,7 @@ from .run import (
 )
 from .run_directory import LATEST, CheckpointError
 from .schema import FIT, FitConfig, Log, Train
-from .supervised import KINDS, Found, Training, batch_of, check_count, streams
+from .supervised import KINDS, Found, Training, batch_of, check_count, evaluation_mode, streams
 
 if TYPE_CHECKING:
     from .settings import Settings
@@ -461,16 +460,21 @@ class Fit(Training):
         for part, loader in self._parts.items():
             dataset = loader.dataset
             whole = dataset.dataset if type(dataset) is Subset else dataset
-            collated = loader.collate_fn is not torch.utils.data.default_collate
-            if collated or type(loader.sampler) not in WHOLE or type(whole) is not TensorDataset:
+            custom = (
+                loader.collate_fn is not torch.utils.data.default_collate
+                or type(loader.sampler) not in WHOLE
+                or type(loader.batch_sampler) is not torch.utils.data.BatchSampler
+            )
+            if custom or type(whole) is not TensorDataset:
                 continue
-            y = whole.tensors[-1]
+            places = range(len(whole)) if whole is dataset else dataset.indices
+            y = whole.tensors[-1] if whole is dataset else whole.tensors[-1][list(places)]
             wrong = ((y < 0) | (y >= classes)) & (y != getattr(self.loss, "ignore_index", -100))
-            for sample, *rest in wrong.nonzero().tolist() * (not y.is_floating_point()):
-                if whole is dataset or sample in dataset.indices:
-                    found = f"sample {sample} has the label {y[sample, *rest].item()}"
-                    message = f"{found}, but the model's {classes} classes are 0 to {classes - 1}"
-                    raise refusal("data" if part == "train" else part, message)
+            if not y.is_floating_point() and wrong.any():
+                sample, *rest = wrong.nonzero()[0].tolist()
+                found = f"sample {places[sample]} has the label {y[sample, *rest].item()}"
+                message = f"{found}, but the model's {classes} classes are 0 to {classes - 1}"
+                raise refusal("data" if part == "train" else part, message)
 
     def _try_metrics(self, *inputs: torch.Tensor, targets: torch.Tensor) -> None:
         outputs = dry_run(self.model, lambda x: self.model(*x), inputs, "model")
@@ -490,7 +494,7 @@ class Fit(Training):
     def evaluated(self, part: str) -> Found | None:
         if part not in self._parts:
             return None
-        with evaluation(model := self.final_model), torch.no_grad():
+        with evaluation_mode(self.final_model) as model:
             found = [(model(*inputs), targets) for *inputs, targets in self._parts[part]]
         outputs, targets = (torch.cat(tensors) for tensors in zip(*found, strict=True))
         return outputs, targets
@@ -502,7 +506,7 @@ class Fit(Training):
             for x, like in zip(inputs, self._example, strict=True)
         ]
         size = batch_of(tensors[0][:1].numel())
-        with evaluation(model := self.final_model), torch.no_grad():
+        with evaluation_mode(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
             return torch.cat([model(*batch) for batch in batches])
 

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Literal, Protocol
 
 from . import ranks
-from .config import did_you_mean
+from .config import SURE, closest
 from .metrics import wrap_to_screen
 
 KEPT = ("epoch", "step", "position", "loss", "first_loss", "samples", "stop_reason")
@@ -42,15 +42,17 @@ class Callback:
     even after an exception. So a callback can close its files there.
 
     Raises:
-        TypeError: for a class with a method `on_...` that is no event.
+        TypeError: for a method whose name is nearly an event's, such as `on_epoch_end`.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         events = [name for name in vars(Callback) if name.startswith("on_")]
-        for name in dir(cls):
-            if name.startswith("on_") and name not in events:
-                raise TypeError(f"{cls.__name__}.{name} is no event{did_you_mean(name, events)}")
+        for name in [name for name in vars(cls) if name.startswith("on_") and name not in events]:
+            longer = next((event for event in events if name.startswith(event)), None)
+            meant = longer or closest(name, events, SURE)
+            if meant is not None and callable(getattr(cls, name)):
+                raise TypeError(f"{cls.__name__}.{name} is no event; did you mean {meant!r}?")
 
     def on_start(self, loop: "Loop") -> None:
         """Called before the first step of a run, and of a resumed run."""

@@ -4,7 +4,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
@@ -17,8 +17,7 @@ import nanotorch as torch
 from nanotorch import nn
 from nanotorch.optim import swa_utils
 from nanotorch.optim.lr_scheduler import LRScheduler
-from nanotorch.utils.data import DataLoader, TensorDataset
-from nanotorch.utils.tensorboard.graph import evaluation
+from nanotorch.utils.data import BatchSampler, DataLoader, TensorDataset
 
 from . import ranks, schema
 from .build import (
@@ -90,12 +89,13 @@ class Average(Callback):
         if self.begun and not self._by_steps:
             swa_utils.update_bn(batches, self.model)
 
-    def on_step(self, loop: Loop, by_steps: bool = True) -> None:
-        if self._by_steps is by_steps and loop.epoch > self._start:
+    def on_step(self, loop: Loop) -> None:
+        if self._by_steps and loop.epoch > self._start:
             self._averaged.update_parameters(self._source)
 
     def on_epoch(self, loop: Loop) -> None:
-        self.on_step(loop, by_steps=False)
+        if not self._by_steps and loop.epoch > self._start:
+            self._averaged.update_parameters(self._source)
 
     def state(self) -> Any:
         return self._averaged.state_dict()
@@ -141,13 +141,16 @@ class Training(Experiment):
     def _try_last_batch(self, size: int, count: int) -> None:
         """Refuse a last batch of one sample if the model cannot train on it.
 
+        Such a model is called once, with its buffers copied.
+
         Args:
             size: the number of samples in a batch of the loader, except the last.
             count: the number of samples; 0 if it is not known.
         """
         train, batches = self.config.train, len(self.loader)
         steps = train.steps or batches
-        if steps * train.accumulate < batches or (batches - 1) * size + 1 != count:
+        plain = type(self.loader.batch_sampler) is BatchSampler
+        if steps * train.accumulate < batches or (batches - 1) * size + 1 != count or not plain:
             return
         model, *example = self.graph()
         buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
@@ -488,8 +491,8 @@ class Supervised(Training):
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
-        with evaluation(self.final_model):
-            return outputs_of(self.final_model, x, batch_of(x[:1].size))
+        with evaluation_mode(self.final_model) as model:
+            return outputs_of(model, x, batch_of(x[:1].size))
 
     def _heading(self) -> Iterable[str]:
         dataset, data = self.dataset, self.config.data
@@ -592,6 +595,20 @@ class Supervised(Training):
 def batch_of(numbers: int) -> int:
     """Return the number of samples in an evaluation pass, for samples of `numbers` numbers."""
     return min(LARGEST_BATCH, max(1, LARGEST_INPUT // max(1, numbers)))
+
+
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[nn.Module]:
+    """Put a model in evaluation mode in the block, without recording a graph."""
+    before = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield model
+    finally:
+        model.train(before[0][1])
+        for module, training in before:
+            module.training = training
 
 
 def check_count(inputs: Sequence[Any], count: int) -> None:

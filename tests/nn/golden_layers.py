@@ -70,6 +70,7 @@ refusals of activations
     backward(F.elu_, -1.0), backward(F.leaky_relu_, -1.0), F.elu(whole), F.silu(whole)
     F.leaky_relu(whole), F.gelu(whole), F.softplus(whole), F.logsigmoid(whole), F.selu(whole)
     F.hardtanh(whole), F.prelu(x, 0.5), F.prelu(x, torch.ones(3)), F.glu(torch.ones(3)), F.relu_(x)
+    F.leaky_relu(x, None), F.leaky_relu(x, "a"), F.leaky_relu(x / 0, 1e-50), F.leaky_relu(x, 2)
 activation errors
     x = ramp(2, 3)
     warned(lambda: nn.Softmax()(x)), warned(lambda: nn.LogSoftmax()(x[0]))

@@ -251,6 +251,26 @@ def test_a_signal_ends_it_after_the_step() -> None:
     assert torch.equal(run.predict([[1, 2, 3]]), run.predict([[1.0, 2.0, 3.0]]))
 
 
+def test_a_model_may_have_its_own_modes_and_frozen_parts() -> None:
+    class Switched(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = network()
+            self.scale = nn.Parameter(torch.ones(1), requires_grad=False)
+
+        def train(self, mode: bool = True) -> "Switched":
+            self.noisy = mode
+            return super().train(mode)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            seen.add((self.training, self.noisy, self.scale.requires_grad))
+            return self.layers(x) * self.scale
+
+    seen = set[tuple[bool, bool, bool]]()
+    fitted(model=Switched().train(), validation=PAIRS)
+    assert seen == {(True, True, False), (False, False, False)}
+
+
 DATA = "expected a tuple (x, y), a Dataset or a DataLoader"
 OTHER = torch.optim.SGD(network().parameters(), lr=1)
 LOADER = DataLoader(TensorDataset(torch.ones(4, 3), torch.ones(4, 1)))
@@ -371,6 +391,7 @@ def test_labels_that_no_batch_holds_are_no_mistake() -> None:
     fitted(Subset(samples, of_two), network(2), **own)
     fitted(DataLoader(samples, 8, sampler=SubsetRandomSampler(of_two)), network(2), **own)
     fitted(DataLoader(samples, 8, collate_fn=clamped), network(2), **own)
+    fitted(DataLoader(samples, batch_sampler=[of_two, of_two[:9]]), network(2), **own)
     loader = DataLoader(Subset(samples, [*of_two, TWO]), 8, shuffle=True)
     assert f"sample {TWO} has the label 2" in refusal_of(fitted)(loader, network(2), **own)
 

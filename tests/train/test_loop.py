@@ -180,7 +180,8 @@ def test_a_method_that_is_no_event_is_refused_with_the_nearest_one() -> None:
         TypeError, match=r"^A\.on_epoch_end is no event; did you mean 'on_epoch'\?$"
     ):
         type("A", (Callback,), {"on_epoch_end": stop})
-    type("B", (Callback,), {"one": stop, "_on_epoch_end": stop})
+    own = {"one": stop, "_on_epoch_end": stop, "on_improved": stop, "on_epoch_2": False}
+    type("C", (type("B", (Callback,), own),), {"on_improved": stop})
 
 
 class Losses:
