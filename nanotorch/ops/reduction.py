@@ -81,9 +81,8 @@ def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
     return spread(g, shape, tuple(range(len(shape))), False)
 
 
-def all_batched(call: Call) -> Any:
-    """`sum_all`, `mean_all` or `prod_all` for samples: `sum_along`, ... of their elements."""
-    along = globals()[call.op.name.replace("_all", "_along")]
+def all_batched(call: Call, along: Any) -> Any:
+    """`sum_all`, `mean_all` or `prod_all` for samples: ``along`` is the one along dimensions."""
     return along(flat_samples(call.whole("input")), (1,), False, call.args["dtype"])
 
 
@@ -99,7 +98,7 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g, input_shape),
-    node="SumBackward0", batch=all_batched,
+    node="SumBackward0", batch=lambda call: all_batched(call, sum_along),
 )  # fmt: skip
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
@@ -173,7 +172,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g / (math.prod(input_shape) or 1), input_shape),
-    node="MeanBackward0", batch=all_batched,
+    node="MeanBackward0", batch=lambda call: all_batched(call, mean_along),
 )  # fmt: skip
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
@@ -327,7 +326,10 @@ def prod_all_formula(g: Any, input: Any, out: Any) -> Any:
     return g * reshape(others(reshape(input, (size,))), shape)
 
 
-@hidden_op(input=prod_all_formula, node="ProdBackward0", batch=all_batched)
+@hidden_op(
+    input=prod_all_formula, node="ProdBackward0",
+    batch=lambda call: all_batched(call, prod_along),
+)  # fmt: skip
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
     return product(input, None, False, sum_dtype(input, dtype))

@@ -467,10 +467,14 @@ class Fit(Training):
             )
             if custom or type(whole) is not TensorDataset:
                 continue
-            places = range(len(whole)) if whole is dataset else dataset.indices
-            y = whole.tensors[-1] if whole is dataset else whole.tensors[-1][list(places)]
+            y, places = whole.tensors[-1], range(len(whole))
+            if y.is_floating_point():
+                continue
+            if whole is not dataset:
+                places = dataset.indices
+                y = y[list(places)]
             wrong = ((y < 0) | (y >= classes)) & (y != getattr(self.loss, "ignore_index", -100))
-            if not y.is_floating_point() and wrong.any():
+            if wrong.any():
                 sample, *rest = wrong.nonzero()[0].tolist()
                 found = f"sample {places[sample]} has the label {y[sample, *rest].item()}"
                 message = f"{found}, but the model's {classes} classes are 0 to {classes - 1}"
