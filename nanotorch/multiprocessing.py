@@ -87,7 +87,7 @@ class ProcessContext:
     """
 
     def __init__(self, processes: Sequence[Any], reports: Sequence[str]) -> None:
-        self.processes, self._reports = list(processes), list(reports)
+        self.processes, self._reports = list(processes), [Path(report) for report in reports]
 
     def pids(self) -> list[int | None]:
         """The IDs of the processes."""
@@ -120,10 +120,14 @@ class ProcessContext:
                 process.terminate()
         for process in self.processes:
             process.join()
-        raise self._failure(failed[0])
+        # An error in one process makes others fail, too, which may even end before it.
+        killed = [k for k in failed if not self._reports[k].exists()]
+        reported = [k for k, report in enumerate(self._reports) if report.exists()]
+        reported.sort(key=lambda k: self._reports[k].stat().st_mtime_ns)
+        raise self._failure((killed or reported)[0])
 
     def _failure(self, index: int) -> ProcessException:
-        process, report = self.processes[index], Path(self._reports[index])
+        process, report = self.processes[index], self._reports[index]
         if report.exists() and report.stat().st_size:
             told = report.read_text("utf-8")
             text = f"\n\n-- Process {index} terminated with the following error:\n{told}"

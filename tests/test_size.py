@@ -17,7 +17,7 @@ CODE = {  # lines of code by folder
     "_core/": 6190, "amp/": 160, "autograd/": 2450, "compile/": 3580, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1110, "func/": 690, "learn/": 240, "names/": 670,
     "nn/": 5480, "ops/": 10180, "optim/": 1990, "program/": 160, "serialization/": 690,
-    "train/": 8350, "utils/": 2300, "*.py": 1040,
+    "train/": 8350, "utils/": 2300, "*.py": 1045,
 }  # fmt: skip
 
 
