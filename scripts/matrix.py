@@ -57,7 +57,7 @@ def installed(directory: Path) -> dict[str, Path]:
     """Pythons that can run the tests, by name: with the oldest NumPy allowed, and the newest."""
     (oldest,) = re.findall(r'"numpy>=([\d.]+)"', (ROOT / "pyproject.toml").read_text("utf-8"))
     wanted = {
-        f"Python 3.11, NumPy {oldest}": (interpreter("3.11"), [f"numpy=={oldest}.0"]),
+        f"Python 3.11, NumPy {oldest}": (interpreter("3.11"), [f"numpy=={oldest}"]),
         "Python 3.13 or newer, newest NumPy": (interpreter("3.14", "3.13"), ["numpy"]),
     }
     ready = {}

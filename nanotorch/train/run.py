@@ -762,7 +762,9 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
                 message = f"is missing: no run yet; train one: {call_again()} --config FILE"
                 raise CheckpointError(note, message) from None
         for place in (path, Path("runs") / path):
-            if not (place / "config.yaml").exists() and (found := [*place.glob("*/config.yaml")]):
+            # Python 3.13's `glob` raises ValueError for a name with a null character.
+            runs = place.glob("*/config.yaml") if place.is_dir() else ()
+            if not (place / "config.yaml").exists() and (found := [*runs]):
                 path = max(file.parent for file in found)  # their names begin with the time
                 break
         chosen = path if path.is_file() else None

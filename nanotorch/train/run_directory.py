@@ -195,6 +195,7 @@ def find_mismatch(value: Any, hint: Any, where: str = "") -> str | None:
     A `TypedDict` names the members that must be there, and so does a dataclass, except those that
     it lists as `later`. Other members are allowed.
     """
+    hint = getattr(hint, "__value__", hint)  # from NumPy 2.5 on, `NDArray` is an alias of a type
     typed, arguments = is_typeddict(hint) or is_dataclass(hint), get_args(hint)
     kind: Any = dict if typed else get_origin(hint)
     kind = list if kind in (Sequence, tuple, np.ndarray) else kind

@@ -2,6 +2,7 @@
 
 import cProfile
 import re
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -154,8 +155,9 @@ def test_a_profiler_sees_the_step_itself() -> None:
     assert record_of(result.directory)["step"]["reason"].startswith("a profiler is active")
     names = {entry.code.co_name for entry in profiler.getstats() if hasattr(entry.code, "co_name")}
     assert names >= {"training_step", "forward"}
-    # Nor is a step watched beside it.
-    assert "forward" not in EventAccumulator(str(result.directory)).Reload().Tags()["tensors"]
+    # Until Python 3.11, `cProfile` leaves no place for TensorBoard's watch of a step.
+    watched = "forward" in EventAccumulator(str(result.directory)).Reload().Tags()["tensors"]
+    assert watched == (sys.version_info >= (3, 12))
 
 
 class Choosing(nn.ReLU):
