@@ -328,6 +328,11 @@ def check_holds(check: Check) -> bool:
         return False
 
 
+def can_change(kind: type) -> bool:
+    """Whether attributes of a class can be assigned: most classes written in C refuse."""
+    return kind.__flags__ & (FIXED | WRITTEN_IN_PYTHON) == WRITTEN_IN_PYTHON
+
+
 def namespace(kind: type) -> dict[str, Any]:
     """The dict of a class's attributes; reading it is faster than reading ``kind.__dict__``."""
     return next(d for d in gc.get_referents(kind.__dict__) if type(d) is dict)
@@ -417,7 +422,7 @@ MADE_OF_PARTS = (
 LOOKING_UP = (getattr, hasattr, operator.attrgetter, operator.methodcaller)
 BUILTINS = vars(builtins)
 COMPILED = PACKAGE + "compile"  # the folder that defines the wrappers of compiled functions
-OWN_CLASSES = ("builtins", "abc", "typing", "collections")
+FIXED, WRITTEN_IN_PYTHON = 1 << 8, 1 << 9  # flags of classes: immutable, made by code that ran
 
 
 UNSEEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__slots__", "__annotations__"}
@@ -515,7 +520,7 @@ class Guards:
 
     def hold(self, value: Any, path: str) -> None:
         """Queue a value for `visit`, unless it has no parts or was queued before."""
-        plain = isinstance(value, (*VALUES, np.generic)) and not isinstance(value, enum.Enum)
+        plain = type(value) in VALUES or isinstance(value, np.generic)
         if not plain and id(value) not in self.kept:
             self.kept[id(value)] = value
             self.queue.append((value, path))
@@ -549,6 +554,8 @@ class Guards:
         if any(value is function for function in LOOKING_UP):
             raise Refused(f"`{path}` looks up attributes by names that the code does not show")
         if value is not MISSING:
+            if can_change(type(value)):
+                self.hold(type(value), path)
             next(visit for kind, visit in self.VISITS if isinstance(value, kind))(self, value, path)
 
     def visit_name(self, value: Any, path: str) -> None:
@@ -589,13 +596,9 @@ class Guards:
         else:
             for position, part in enumerate(value):
                 self.hold(part, f"{path}[{position}]")
-        kind = type(value)
-        root = kind.__module__.partition(".")[0]
-        if kind not in CONTAINERS and root not in (*OWN_CLASSES, "nanotorch"):
-            self.hold(kind, path)
-            if hasattr(value, "__dict__"):
-                self.keys(vars(value))
-                self.entries(vars(value), self.asked(vars(value)), path)
+        if hasattr(value, "__dict__"):
+            self.keys(vars(value))
+            self.entries(vars(value), self.asked(vars(value)), path)
 
     def visit_function(self, function: FunctionType, path: str) -> None:
         """Visit a function: its closure; of a user's function, also its globals and builtins."""
@@ -648,12 +651,11 @@ class Guards:
 
     def visit_class(self, kind: type, path: str) -> None:
         """Visit a class and its bases: the attributes that the step's code may use."""
-        classes = [b for b in kind.__mro__ if b.__module__.partition(".")[0] not in OWN_CLASSES]
-        for base in classes:
+        for base in filter(can_change, kind.__mro__):
             space = namespace(base)
             if base.__module__.partition(".")[0] == "nanotorch":
-                if base is not classes[-1] and not issubclass(base, Layout):
-                    # A new attribute could hide one of a base.
+                if not issubclass(base, Layout):
+                    # A new attribute could hide one of a base, or be a special method.
                     self.size(space)
                 for name in sorted((self.users_names | {"forward"}) & set(space)):
                     self.check("item", space, name, space[name])
@@ -672,10 +674,10 @@ class Guards:
         # The nearest base that is not written in Python: its state cannot be seen.
         made_of = next(
             base for base in kind.__mro__
-            if not base.__flags__ & (1 << 9)
+            if not base.__flags__ & WRITTEN_IN_PYTHON
             or getattr(base.__dict__.get("__new__"), "__self__", None) is base
         )  # fmt: skip
-        if made_of not in (object, types.SimpleNamespace) or (own is None and not slots):
+        if made_of not in (object, types.SimpleNamespace, *VALUES):
             raise Refused(f"`{path}` is a {kind.__name__}, whose changes cannot be seen")
         self.entry("attr", value, "__class__", kind, path)
         if own is not None:
@@ -691,7 +693,6 @@ class Guards:
     def visit_tensor(self, tensor: Tensor, path: str) -> None:
         """Visit a tensor: its array, flags and hooks. The replay itself checks the gradient."""
         self.tensors[id(tensor)] = tensor
-        self.hold(type(tensor), path)
         if tensor._edge is not None:
             raise Refused(f"`{path}` is a tensor with a history")
         own = vars(tensor)

@@ -1,10 +1,12 @@
 """What a replay depends on may change between calls; it then does what the step would do."""
 
+import enum
 import functools
 import math
 import operator
 import tracemalloc
 import types
+from collections import Counter, OrderedDict, UserDict, namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -511,6 +513,50 @@ def test_what_is_read(make: Any) -> None:
 def test_a_change_that_cannot_be_seen() -> None:
     with pytest.warns(UserWarning, match="whose changes cannot be seen"):
         changed(an_attrgetter_of_another_name, compiles=False)
+
+
+class Kind(type):
+    """A class of classes."""
+
+
+def of_its_class(value: Any) -> tuple[Any, type]:
+    return value, type(value)
+
+
+# Objects of classes that users or the library make, and the class whose objects become false.
+TRUE: dict[str, Callable[[], tuple[Any, type]]] = {
+    "object": lambda: of_its_class(thing()),
+    "a base": lambda: (thing(), Base),
+    "slots": lambda: of_its_class(type("Slots", (), {"__slots__": ("k",), "__init__": lambda o: SET(o, "k", 1)})()),
+    "class": lambda: of_its_class(Kind("Made", (), {})),
+    "enum": lambda: of_its_class(enum.Enum("Color", ["RED"]).RED),  # type: ignore[attr-defined]
+    "int": lambda: of_its_class(type("Int", (int,), {})(1)),
+    "str": lambda: of_its_class(type("Str", (str,), {})("a")),
+    "list": lambda: of_its_class(type("List", (list,), {})([1])),
+    "tuple": lambda: of_its_class(namedtuple("Pair", "a b")(1, 2)),
+    "dict": lambda: of_its_class(type("Dict", (OrderedDict,), {})(a=1)),
+    "counter": lambda: of_its_class(Counter("a")),
+    "user dict": lambda: of_its_class(UserDict(a=1)),
+    "partial": lambda: of_its_class(type("Partial", (functools.partial,), {})(len)),
+    "property": lambda: of_its_class(type("Property", (property,), {})()),
+    "module": lambda: of_its_class(nn.Linear(2, 2)),
+    "base of modules": lambda: (nn.Linear(2, 2), nn.Module),
+    "optimizer": lambda: (optim.SGD([array(3)], lr=0.1), optim.Optimizer),
+    "device": lambda: of_its_class(torch.device("cpu")),
+    "size": lambda: of_its_class(torch.Size([1])),
+    "generator": lambda: of_its_class(torch.Generator()),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_an_object_becomes_false(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def scene() -> Any:
+        monkeypatch.undo()
+        value, kind = TRUE[name]()
+        step = of_leaf(lambda w: w * 2 if value else w * 5)[0]
+        return step, lambda: monkeypatch.setattr(kind, "__bool__", lambda _: False, raising=False)
+
+    changed(scene)
 
 
 def network() -> Callable[[], Any]:
