@@ -226,27 +226,40 @@ def writable(g: Any) -> Any:
     return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
 
 
-def count_consumers(roots: Iterable[Node]) -> dict[Any, int]:
-    """How many edges lead to each node that the roots reach; 0 for the roots themselves."""
-    consumers = dict.fromkeys(roots, 0)
-    found = list(consumers)
-    for node in found:  # the list grows while the loop runs
-        for target, _ in node.materialize()._edges:
-            if target in consumers:
-                consumers[target] += 1
-            elif target is not None:
-                consumers[target] = 1
-                found.append(target)
-    return consumers
+def count_consumers(roots: Iterable[Edge]) -> tuple[dict[Any, int], dict[Any, set[int]]]:
+    """How many edges lead to each node that the roots reach; 0 for the roots themselves.
+
+    Also returns, for a node whose outputs lead to different edges, the positions of the others.
+    """
+    consumers: dict[Any, int] = {node: 0 for node, _ in roots}
+    found: list[Any] = list({(n, 0 if n.leads is None else k): None for n, k in roots})  # type: ignore[union-attr]
+    unreached: dict[Any, set[int]] = {}
+    for node, output in found:  # the list grows while the loop runs
+        edges = node.materialize()._edges
+        if node.leads is not None:
+            rest = unreached.setdefault(node, set(range(len(edges))))
+            edges = [edges[position] for position in sorted(rest & node.leads[output])]
+            rest -= node.leads[output]
+        for target, number in edges:
+            if target is None:
+                continue
+            first = target not in consumers
+            consumers[target] = 1 if first else consumers[target] + 1
+            if first or target.leads is not None:
+                found.append((target, number))
+    return consumers, unreached
 
 
-def nodes_leading_to(targets: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
+def nodes_leading_to(
+    targets: Iterable[Node], nodes: Iterable[Node], unreached: dict[Any, set[int]]
+) -> set[Node]:
     """The nodes among ``nodes``, all materialized, with a path to one of ``targets``."""
     goals = set(targets)
     leading: set[Node] = set()
     for node in sorted(nodes, key=attrgetter("_sequence")):  # edges lead to lower numbers
-        for target, _ in node._edges:
-            if target in goals or target in leading:
+        without = unreached.get(node, ())
+        for position, (target, _) in enumerate(node._edges):
+            if (target in goals or target in leading) and position not in without:
                 leading.add(node)
                 break
     return leading
@@ -310,6 +323,7 @@ class Sweep:
         graph: whether formulas run on Tensors.
         waiting: by node, a list as ``held`` of `add`.
         consumers: by node, how many of its consumers have not run.
+        unreached: by node, the positions of the edges that the pass does not follow.
         needed: the nodes that run; None for all.
         goals: the nodes whose gradients are returned.
         done: a sequence number: all nodes with a higher one have run.
@@ -332,13 +346,14 @@ class Sweep:
         # Under `vmap`, gradients are Tensors without arrays.
         self.graph = create_graph or any(isinstance(g, Tensor) for _, g in roots)
         self.waiting: dict[Node, list[Any]] = {}
-        self.consumers = count_consumers([edge[0] for edge, _ in roots if edge[0] is not None])
+        starts = [edge for edge, _ in roots if edge[0] is not None]
+        self.consumers, self.unreached = count_consumers(starts)
         self.captures = None if captures is None else dict.fromkeys(captures)
         self.needed: set[Node] | None = None
         self.goals: set[Node] = set()
         if captures is not None:
             goals = {edge[0] for edge in captures if edge[0] is not None}
-            self.needed = nodes_leading_to(goals, self.consumers)
+            self.needed = nodes_leading_to(goals, self.consumers, self.unreached)
             if accumulate:
                 self.needed |= goals
             else:
@@ -471,9 +486,10 @@ class Sweep:
                 f"{len(node._edges)}, got {len(grads)})"
             )
         fresh, consumers, position = node.fresh_gradients, self.consumers, -1
+        unreached = self.unreached.get(node, ())
         for target, number in node._edges:
             position += 1
-            if target is None:
+            if target is None or position in unreached:
                 continue
             if grads is not None and (g := grads[position]) is not None:
                 shape, dtype = target._outputs[number]

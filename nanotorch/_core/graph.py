@@ -207,6 +207,7 @@ class Node:
         plain: whether no user can see the node run: it has no hooks and no user's function.
         multi: whether the node may have several outputs.
         keeps_values: whether the node has values that a backward pass frees.
+        leads: for each output, the positions of the edges that depend on it; None if all do.
     """
 
     # Class attributes are the defaults: a new node sets only what differs. The engine's own
@@ -233,6 +234,7 @@ class Node:
     plain = False
     multi = True
     keeps_values = True
+    leads: "Sequence[set[int]] | None" = None
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
         """The gradients of the inputs, from those of the outputs; unused for a `NO_EDGE`.

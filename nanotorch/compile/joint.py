@@ -1,6 +1,7 @@
 """A step whose results go backward outside it: their gradients are captured, too."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core.call_site import current_site
-from nanotorch._core.engine import send_all
+from nanotorch._core.engine import current, run_materialized, send_all
 from nanotorch._core.grad_mode import enable_grad, mode
 from nanotorch._core.graph import (
     LEAF,
@@ -75,28 +76,47 @@ def layouts_of(grads: Sequence[Any]) -> Layouts:
 def outputs_of(result: Any, arguments: Arguments) -> list[Tensor]:
     """The tensors with a graph among the results of a step, without its arguments."""
     given = {id(tensor) for _, tensor in arguments.free}
-    found = {id(t): t for t in parts(Tensor, result) if id(t) not in given and has_graph(t)}
-    return list(found.values())
+    ends = [tensor for _, tensor in arguments.free if tensor.requires_grad]
+    outside = {edge_of(tensor)[0] for tensor in ends}
+    with graph_ending_at(ends):
+        made = [t for t in parts(Tensor, result) if id(t) not in given and has_graph(t, outside)]
+    return list({id(t): t for t in made}.values())
 
 
 @contextmanager
-def without_hooks(ends: list[Tensor]) -> Iterator[None]:
-    """Remove the hooks of the nodes of ``ends`` for the duration of the block."""
-    nodes: list[Any] = list({edge_of(tensor)[0]: None for tensor in ends})
-    hooks = [node._hooks for node in nodes]
+def graph_ending_at(ends: list[Tensor]) -> Iterator[None]:
+    """Remove hooks and edges of the nodes of ``ends`` for the duration of the block.
+
+    A pass to several of them would otherwise go through the graph of one to another.
+    """
+    found: Any = [edge_of(tensor)[0] for tensor in ends]
+    nodes: list[Any] = list({node.materialize(): None for node in found})
+    kept = [(node._hooks, node._edges) for node in nodes]
     try:
         for node in nodes:
-            node._hooks = None
+            node._hooks, node._edges = None, ()
         yield
     finally:
-        for node, own in zip(nodes, hooks, strict=True):
-            node._hooks = own
+        for node, (hooks, edges) in zip(nodes, kept, strict=True):
+            node._hooks, node._edges = hooks, edges
+
+
+def inner_nodes(outputs: list[Tensor], ends: Container[Any]) -> list[Node]:
+    """The nodes of the graph of ``outputs``, up to the edges ``ends``."""
+    found: list[Any] = list(dict.fromkeys(tensor.grad_fn for tensor in outputs))
+    seen = set(found)
+    for node in found:  # the list grows while the loop runs
+        for edge in node.next_functions:
+            if edge not in ends and edge[0] is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                found.append(edge[0])
+    return found
 
 
 def joint_gradients(
     outputs: list[Tensor], grads: Sequence[Any], ends: list[Tensor], **modes: bool
-) -> list[Any]:
-    """The gradients for leaves and arguments, from the gradients of outputs.
+) -> list[tuple[int, Tensor]]:
+    """The gradients that arrive at leaves and arguments, in this order, with the numbers of both.
 
     Args:
         grads: for each output, its gradient or None.
@@ -105,24 +125,114 @@ def joint_gradients(
     """
     given = [g if g is None or isinstance(g, Tensor) else wrap(np.asarray(g)) for g in grads]
     pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if g is not None]
-    if not pairs:
-        return [None] * len(ends)
-    roots, weights = zip(*pairs, strict=True)
-    with without_hooks(ends):
-        return list(grad(roots, ends, weights, allow_unused=True, **modes))
+    numbers = {edge_of(tensor): number for number, tensor in enumerate(ends)}
+    arrived: list[tuple[int, Tensor]] = []
+
+    def take(places: list[tuple[int, int]], grads: Sequence[Any], _: Any) -> tuple[Any, ...]:
+        rest = list(grads)  # without those that arrive, so that the pass does not add them up
+        for position, end in places:
+            if grads[position] is not None:
+                arrived.append((end, grads[position]))
+                rest[position] = None
+        return tuple(rest)
+
+    handles = []
+    try:
+        for node in inner_nodes(outputs, numbers):
+            edges = enumerate(node.next_functions)
+            places = [(position, numbers[edge]) for position, edge in edges if edge in numbers]
+            if places:
+                handles.append(node.register_hook(partial(take, places)))
+        if pairs:
+            roots, weights = zip(*pairs, strict=True)
+            with graph_ending_at(ends):
+                grad(roots, ends, weights, allow_unused=True, **modes)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return arrived
+
+
+# The outputs of a step that lead to a node, and the ends that it leads to.
+Group = tuple[frozenset[int], frozenset[int]]
+
+
+def groups_of(
+    outputs: list[Tensor], nodes: list[Node], numbers: dict[Any, int]
+) -> dict[Node, Group]:
+    """For each node of a step, the numbers of the outputs and the ends that it connects.
+
+    Args:
+        numbers: for each edge at which the graph of the step ends, its number.
+    """
+    order = sorted(nodes, key=lambda node: node._sequence)
+    before: dict[Any, set[int]] = {node: set() for node in order}
+    behind: dict[Any, set[int]] = {node: set() for node in order}
+    for number, tensor in enumerate(outputs):
+        before[tensor.grad_fn].add(number)
+    for node in order:
+        for edge in node.next_functions:
+            behind[node] |= {numbers[edge]} if edge in numbers else behind.get(edge[0], set())
+    for node in reversed(order):
+        for edge in node.next_functions:
+            if edge not in numbers and edge[0] in before:
+                before[edge[0]] |= before[node]
+    return {node: (frozenset(before[node]), frozenset(behind[node])) for node in order}
 
 
 class CompiledFunctionBackward(Node):
-    """The node of a replay's results; each plan has a subclass."""
+    """The node of a replay's results; each plan has a subclass.
+
+    A pass frees the values of those nodes of the step that it would run without the compiler.
+
+    Attributes:
+        joint: what the plan knows of the gradients.
+        running: the numbers of the groups of nodes that the present pass runs.
+        spent: the numbers of the groups whose values a pass has freed.
+    """
 
     plain = True
     plan: Any
+    joint: "Joint"
+    running: frozenset[int] = frozenset()
+    spent: frozenset[int] = frozenset()
+    freed: FreedValues
+
+    @property
+    def _saved(self) -> Any:
+        return self.__dict__["_saved"]
+
+    @_saved.setter
+    def _saved(self, values: Any) -> None:
+        if values.__class__ is FreedValues:
+            self.spent, self.freed = self.spent | self.running, values
+            if self.joint.lasting or len(self.spent) < len(self.joint.groups):
+                return
+        self.__dict__["_saved"] = values
 
     def apply(self, grads: Sequence[Any], graph: bool) -> Sequence[Any]:
-        if self._saved.__class__ is FreedValues:
-            raise self._saved.error(self)
+        sweep = current.sweep
+        every = [True] * len(self._edges)
+        return self.run(grads, graph, every if sweep is None else sweep.used_inputs(self))
+
+    def run(self, grads: Sequence[Any], graph: bool, used: list[bool]) -> Sequence[Any]:
+        """The gradients for all edges; ``used`` says which of these the pass needs."""
+        self.running = self.joint.groups_run(grads, used)
+        if self._saved.__class__ is FreedValues or self.running & self.spent:
+            raise self.freed.error(self)
         made: Any = MISS if graph else self.plan.backward(self, grads)
         return self.plan.again(self, grads, graph) if made is MISS else made
+
+    @staticmethod
+    def _back(node: Any, g: Any, *passing: Any) -> None:
+        if not node.plain:
+            run_materialized(node, g, *passing)
+            return
+        *where, freed = passing
+        grads = node.run(g[0::2] if node.multi else (g,), False, [True] * len(node._edges))
+        if freed is not None and node.keeps_values:
+            node._saved = freed
+        send_all(grads, node, *where)
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
@@ -152,6 +262,10 @@ class Joint:
         changing: whether the arguments contain lists or dicts, which users may change.
         memory: the memory of each argument, by its path.
         read_outputs: the numbers of the outputs whose values the second half reads.
+        places: for each end, the largest number of gradients that arrive at it.
+        groups: of the step's nodes with saved values, which a pass frees together.
+        leads: for each output, the ends that its graph leads to.
+        lasting: whether a pass may need no values that are freed, so that others can follow it.
 
     `ends`, `read` and `others` contain the paths of arguments instead of the tensors.
     """
@@ -184,7 +298,7 @@ class Joint:
         self.edges: list[int] = []
         self.refs: list[Ref] = []
         self.differentiate(ends, known)
-        self.edges += sorted(set(range(len(ends))) - set(self.edges))
+        self.edges += sorted((self.places - Counter(self.edges)).elements())
         read, others = self.reads(known)
         places: list[list[Any]] = [
             [paths.get(id(t), t) for t in tensors] for tensors in (ends, read, others)
@@ -211,47 +325,30 @@ class Joint:
         """
         tangents = self.samples()
         self.tangents = [None if t is None else self.tape.add_slot(t) for t in tangents]
-        handles = self.listen(ends, known)
-        try:
-            if not ends:
-                raise Refused(MAKES_LEAF)
-            joint_gradients(self.outputs, tangents, ends, retain_graph=True)
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def listen(self, ends: list[Tensor], known: dict[int, Tensor]) -> list[Any]:
-        """Hook the nodes that lead to an end, to `take` their gradients; returns the handles."""
         numbers: dict[Any, int] = {edge_of(tensor): number for number, tensor in enumerate(ends)}
-        found: list[Any] = list(dict.fromkeys(t.grad_fn for t in self.outputs))
-        seen, handles = set(found), []
-        for node in found:  # the list grows while the loop runs
-            places = []
-            for position, edge in enumerate(node.next_functions):
-                target = edge[0]
-                if isinstance(target, AccumulateGrad) and edge not in numbers:
-                    if id(target.variable) not in known:
-                        raise Refused(MAKES_LEAF)
-                    numbers[edge] = len(ends)
-                    ends.append(target.variable)
-                if edge in numbers:
-                    places.append((position, numbers[edge]))
-                elif target is not None and target not in seen:
-                    seen.add(target)
-                    found.append(target)
-            if places:
-                handles.append(node.register_hook(partial(self.take, places)))
-        return handles
+        nodes: list[Any] = inner_nodes(self.outputs, numbers)
+        leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+        ends += leaves
+        if not ends or not all(id(leaf) in known for leaf in leaves):
+            raise Refused(MAKES_LEAF)
+        numbers |= {edge_of(leaf): len(numbers) + number for number, leaf in enumerate(leaves)}
+        self.find_groups([n for n in nodes if not isinstance(n, AccumulateGrad)], numbers)
+        for end, g in joint_gradients(self.outputs, tangents, ends, retain_graph=True):
+            self.edges.append(end)
+            self.refs.append(self.tape.ref(vars(g)["_array"]))
 
-    def take(self, places: list[tuple[int, int]], grads: Sequence[Any], _: Any) -> tuple[Any, ...]:
-        """Note the gradients for some ends; returns the gradients with None in their places."""
-        rest = list(grads)
-        for position, end in places:
-            if grads[position] is not None:
-                self.edges.append(end)
-                self.refs.append(self.tape.ref(vars(grads[position])["_array"]))
-                rest[position] = None
-        return tuple(rest)
+    def find_groups(self, nodes: list[Node], numbers: dict[Any, int]) -> None:
+        """Set `places`, `groups`, `leads` and `lasting` from the step's nodes and ends."""
+        edges = [edge for node in nodes for edge in node.next_functions]
+        self.places = Counter([numbers[edge] for edge in edges if edge in numbers])
+        groups: dict[Any, Group] = groups_of(self.outputs, nodes, numbers)
+        self.groups = list({group for node, group in groups.items() if node.keeps_values})
+        self.leads = [groups[tensor.grad_fn][1] for tensor in self.outputs]
+        self.lasting = not all(
+            any(output in outputs and end in behind for outputs, behind in self.groups)
+            for output, leads in enumerate(self.leads)
+            for end in leads
+        )
 
     def reads(self, known: dict[int, Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         """The tensors that the second half reads, and those that only the first half reads."""
@@ -307,9 +404,9 @@ class Joint:
         of, self.plan = plan.names.of, plan
         self.kind: Any = type(
             CompiledFunctionBackward.__name__, (CompiledFunctionBackward,),
-            # Several results may go backward separately, and they share the kept values.
-            {"plan": plan, "_outputs": self.shapes, "multi": len(self.shapes) > 1,
-             "keeps_values": len(self.shapes) == 1},
+            {"plan": plan, "joint": self, "_outputs": self.shapes,
+             "multi": len(self.shapes) > 1, "keeps_values": bool(self.groups),
+             "leads": self.leads_to_edges() if len(self.shapes) > 1 else None},
         )  # fmt: skip
         ends = [end if type(end) is str else of(end) for end in self.ends]
         edges = [f"{of(edge_of, 'f')}({end})" for end in ends]
@@ -331,17 +428,24 @@ class Joint:
             f"node._site = {of(current_site, 'f')}()", f"node._edges = ({''.join(edges)})",
         ]  # fmt: skip
 
+    def leads_to_edges(self) -> list[set[int]]:
+        """For each output, the positions of the edges that its graph leads to."""
+        places = list(enumerate(self.edges))
+        return [{position for position, end in places if end in ends} for ends in self.leads]
+
     def back(self) -> Any:
         """The function that `quick_sweep` calls for the node of a single result."""
-        plan = self.plan
+        plan, every, lasting = self.plan, frozenset(range(len(self.groups))), self.lasting
 
-        def run(node: Node, g: Any, *passing: Any) -> None:
+        def run(node: Any, g: Any, *passing: Any) -> None:
             *where, freed = passing
-            grads = MISS if node._saved.__class__ is FreedValues else plan.backward(node, (g,))
+            grads = MISS if "spent" in node.__dict__ else plan.backward(node, (g,))
             if grads is MISS:
                 raise Unusual
-            if freed is not None:
-                node._saved = freed
+            if freed is not None and every:
+                node.spent, node.freed = every, freed
+                if not lasting:
+                    node._saved = freed
             send_all(grads, node, *where)
 
         run.kind = self.kind  # type: ignore[attr-defined]
@@ -441,6 +545,21 @@ class Joint:
 
     # Called by nodes
 
+    def groups_run(self, grads: Sequence[Any], used: list[bool]) -> frozenset[int]:
+        """The numbers of the groups that a pass runs.
+
+        Args:
+            grads: the gradients of the outputs.
+            used: for each edge, whether the pass needs its gradient.
+        """
+        given = {number for number, g in enumerate(grads) if g is not None}
+        wanted = {end for end, needed in zip(self.edges, used, strict=True) if needed}
+        return frozenset(
+            number
+            for number, (outputs, ends) in enumerate(self.groups)
+            if outputs & given and ends & wanted
+        )
+
     def tensors(self, places: list[Any], args: Any, kwargs: Any) -> list[Tensor]:
         """The tensors at ``places``; paths are replaced by the arguments of a call."""
         given = dict(Arguments(args, kwargs, True).free)
@@ -448,8 +567,8 @@ class Joint:
 
     def gradients(
         self, result: Any, grads: Sequence[Any], args: Any, kwargs: Any, **modes: bool
-    ) -> list[Any]:
-        """The gradients for the ends, from the gradients of a call's results."""
+    ) -> list[tuple[int, Tensor]]:
+        """The `joint_gradients` of a call, from the gradients of its results."""
         outputs = outputs_of(result, Arguments(args, kwargs, True))
         return joint_gradients(outputs, grads, self.tensors(self.ends, args, kwargs), **modes)
 
@@ -482,6 +601,8 @@ class Joint:
                 result = self.plan.capture.function(*args, **kwargs)
         finally:
             state.put_back()
-        found = self.gradients(result, grads, args, kwargs, create_graph=recorded)
-        made = [found[n] if n not in self.edges[:k] else None for k, n in enumerate(self.edges)]
+        made: list[Any] = [None] * len(self.edges)
+        for end, g in self.gradients(result, grads, args, kwargs, create_graph=recorded):
+            place = next(k for k, n in enumerate(self.edges) if n == end and made[k] is None)
+            made[place] = g
         return made if graph else [g if g is None else g._array for g in made]

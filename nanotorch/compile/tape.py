@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -273,9 +273,14 @@ class Count:
         self.cell, self.slot, self.times, self.rest = cell, slot, times, rest
 
 
-def has_graph(out: Tensor) -> bool:
-    """Whether a tensor can go backward: no pass has freed the saved values of its graph."""
-    nodes = [n for n in reachable_nodes([out.grad_fn]) if not isinstance(n, AccumulateGrad)]
+def has_graph(out: Tensor, outside: Container[Any] = ()) -> bool:
+    """Whether a tensor can go backward: no pass has freed the saved values of its graph.
+
+    Args:
+        outside: nodes that do not count.
+    """
+    found = [node for node in reachable_nodes([out.grad_fn]) if node not in outside]
+    nodes = [node for node in found if not isinstance(node, AccumulateGrad)]
     kept = [isinstance(node._saved, tuple) for node in nodes if node.keeps_values]
     return out.grad_fn is not None and (any(kept) or not kept)
 

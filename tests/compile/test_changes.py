@@ -527,7 +527,9 @@ def of_its_class(value: Any) -> tuple[Any, type]:
 TRUE: dict[str, Callable[[], tuple[Any, type]]] = {
     "object": lambda: of_its_class(thing()),
     "a base": lambda: (thing(), Base),
-    "slots": lambda: of_its_class(type("Slots", (), {"__slots__": ("k",), "__init__": lambda o: SET(o, "k", 1)})()),
+    "slots": lambda: of_its_class(
+        type("Slots", (), {"__slots__": ("k",), "__init__": lambda o: SET(o, "k", 1)})()
+    ),
     "class": lambda: of_its_class(Kind("Made", (), {})),
     "enum": lambda: of_its_class(enum.Enum("Color", ["RED"]).RED),  # type: ignore[attr-defined]
     "int": lambda: of_its_class(type("Int", (int,), {})(1)),
