@@ -21,13 +21,23 @@ from typing import Any, NamedTuple
 from nanotorch._core.anomaly import call_note_of
 from nanotorch._core.call_site import call_site_of, names_in, tensors_in
 from nanotorch._core.call_site import relative_path as short_path
-from nanotorch._core.engine import hook_name
+from nanotorch._core.engine import fit, hook_name
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.graph import AccumulateGrad, Edge, FreedValues, Node, NodeHooks, anomaly
+from nanotorch._core.graph import (
+    AccumulateGrad,
+    CopySlices,
+    Edge,
+    FreedValues,
+    Node,
+    NodeHooks,
+    anomaly,
+    version_of,
+)
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
 from nanotorch.autograd.graph_text import (
     GRADIENT,
+    UNKNOWN,
     Box,
     Graph,
     Seen,
@@ -35,6 +45,7 @@ from nanotorch.autograd.graph_text import (
     call_text,
     formulas,
     graph_facts,
+    is_plain,
     is_short,
     key_of,
     op_of,
@@ -42,7 +53,10 @@ from nanotorch.autograd.graph_text import (
     parenthesize,
     retained_tensors,
     saved_by,
+    shape_text,
     short_value,
+    trial_gradients,
+    tuple_text,
 )
 from nanotorch.autograd.graph_view import shorten_middle, svg
 
@@ -69,7 +83,6 @@ class Step(NamedTuple):
     changes: list[tuple[str, str, str]]
 
 
-UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an operand that the graph does not keep
 LONGEST_CALL = 24  # characters of a call that can replace the name of its result
 BUSY = "explain() is already watching; end its `with` block first"
 D = "\N{PARTIAL DIFFERENTIAL}"
@@ -100,7 +113,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self._nodes: dict[Node, Seen] = {}
         self._sweeps: list[Any] = []
         self._names: dict[int, str] = {}  # names of tensors, by `id`
-        self._places: dict[int, tuple[Node, int]] = {}  # by `id` of a result: its edge
+        self._places: dict[int, Edge] = {}  # by `id` of a result: its edge
+        self._versions: dict[int, int] = {}  # by `id` of a result: its version at the call
         self._run: Any = None  # the inputs, results and formulas of the node that runs
         self._held: list[Any] = []  # while these live, nothing else gets their `id`
         if loss is not None:
@@ -183,13 +197,27 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 self._nodes[node] = vars(node)["_seen"] = seen
         self._places = {id(t): edge for edge, t in made.items() if edge[0] in self._nodes}
         self._learn_names()
-        for node, seen in self._nodes.items():
-            op, edges = op_of(node), [edge for edge in node._edges if edge[0] is not None]
-            operands = [self._label(edge, UNKNOWN) for edge in edges]
-            operands += [value for _, _, value in seen.constants]
-            operands += [UNKNOWN] * (len(operands_of(op)) - len(operands) if op else 0)
-            name = getattr(op, "known_as", type(node).__name__)
-            self._tell(node, call_text(op, name, operands, saved_by(node) if op else {}))
+        for node in self._nodes:
+            op, texts = op_of(node), self._kept_operands(node)
+            name = getattr(op, "known_as", type(node).__name__.removesuffix("Backward"))
+            if isinstance(node, CopySlices):
+                first, *_ = texts
+                name, texts[first] = op.inplace_name, f"a view of {texts[first]}"
+            self._tell(node, call_text(op, name, texts, saved_by(node) if op else {}))
+
+    def _kept_operands(self, node: Any) -> dict[str, str]:
+        """The texts of a node's operands by parameter, as far as the graph keeps them."""
+        op, edges = op_of(node), [self._label(edge, "") for edge in node._edges]
+        if op is None:
+            return place_arguments(node, [text or UNKNOWN for text in edges])
+        if op.variadic:
+            return {op.variadic: tuple_text([text or UNKNOWN for text in edges])}
+        texts, kept = dict(zip(op.formulas, edges, strict=True)), saved_by(node)
+        for name in operands_of(op):
+            if not texts.get(name):
+                value = kept.get(name)
+                texts[name] = UNKNOWN if value is None else self._operand(value)
+        return {name: texts[name] for name in operands_of(op)}
 
     def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
         """Add the step of an operation that has made a node; the engine calls this."""
@@ -197,19 +225,20 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self._held += [out, *arguments]
         outputs, op = out if isinstance(out, tuple) else (out,), op_of(node)
         given = dict(zip(op.arguments, arguments, strict=True)) if op else {}
-        inputs = {n: given[n] for n in operands_of(op)} if op else dict(enumerate(arguments))
+        inputs = {n: given[n] for n in operands_of(op)} if op else place_arguments(node, arguments)
+        operands = {n: value for n, value in inputs.items() if value is not None}
         written = any(value is outputs[0] for value in arguments)
         for tensor in () if written else outputs:
             self._names.pop(id(tensor), None)  # a former tensor's name
         name = type(node).__name__.removesuffix("Backward")
         if op:
             name = op.inplace_name if written else op.known_as
-        operands = [value for value in inputs.values() if value is not None]
-        texts, so = [self._operand(value) for value in operands], ""
+        texts, so = {n: self._operand(value, written) for n, value in operands.items()}, ""
         base = outputs[0]._base if written else None
         if base is not None and base._edge is not None and base._edge[0]._saved == (node,):
             node, outputs, whole = base._edge[0], (base,), self._names.get(id(base), "its base")
-            texts[0], so = f"a view of {whole}", f", so {whole}"  # the node is a `CopySlices`
+            texts |= {next(iter(texts)): f"a view of {whole}"}  # the node is a `CopySlices`
+            so = f", so {whole}"
         seen = self._seen(node)
         for key, value in inputs.items():
             constant = not getattr(value, "requires_grad", isinstance(value, (list, tuple)))
@@ -217,17 +246,29 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 seen.add_constant(str(key), value, self._names.get(id(value), ""))
         for number, tensor in enumerate(outputs[: len(seen.outputs)]):
             seen.outputs[number] = short_value(tensor)
-            self._places[id(tensor)] = node, number
+            self._places[id(tensor)], self._versions[id(tensor)] = (node, number), version_of(tensor)
         calls = [call_text(op, name, texts, given) + so]
-        if not written and all(map(is_short, operands)):
-            calls.append(call_text(op, name, [short_value(value) for value in operands], given))
+        if not written and all(map(is_short, operands.values())):
+            values = {n: short_value(value) for n, value in operands.items()}
+            calls.append(call_text(op, name, values, given))
         self._tell(node, *calls)
 
-    def _operand(self, value: Any) -> str:
-        """The name of an operand, else its value, or its shape if it is large."""
-        edge = self._places.get(id(value))
-        name = self._names.get(id(value)) or (edge and self._label(edge, ""))
-        return name or short_value(value if is_short(value) else getattr(value, "shape", "several"))
+    def _operand(self, value: Any, written: bool = False) -> str:
+        """The name of an operand, else its value, or its shape if it is large.
+
+        Args:
+            written: whether the operation has overwritten an operand.
+        """
+        if isinstance(value, (tuple, list)) and not is_plain(value):
+            return tuple_text([self._operand(part) for part in value])
+        if name := self._names.get(id(value)):
+            return name
+        edge, version = self._places.get(id(value)), self._versions.get(id(value))
+        if edge and (written or version == version_of(value)) and (call := self._label(edge, "")):
+            return call
+        if not is_short(value):
+            return f"tensor {shape_text(value.shape)}"
+        return UNKNOWN if written else short_value(value)
 
     def _tell(self, node: Node, *calls: str) -> None:
         """Add a forward step.
@@ -236,7 +277,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             calls: the call of the operation, with names and, if they are short, with values.
         """
         seen = self._seen(node)
-        seen.call = calls[0] if len(calls[0]) <= LONGEST_CALL else ""
+        named = len(calls[0]) <= LONGEST_CALL and UNKNOWN not in calls[0]
+        seen.call = calls[0] if named else ""
         inside = "" if anomaly.running is None else ", recorded by a backward pass"
         step = self._begin(f"forward{inside}", node)
         texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in seen.outputs)])
@@ -245,13 +287,14 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             f"{n} = {short_value(v)}" for n, v in saved_by(node).items() if isinstance(v, Tensor)
         ]
         step.facts.append(("saves", ", ".join(saved) or "nothing"))
-        step.facts.extend(self._gradients(node, formulas(node, None), []))
+        found = formulas(node, None, trial_gradients(node))
+        step.facts.extend(self._gradients(node, found, []))
         step.changes.extend((step.key, *row) for row in seen.rows())
 
     # Backward
 
     def _gradients(
-        self, node: Node, found: Sequence[tuple[str, str]], results: Sequence[str]
+        self, node: Node, found: Sequence[tuple[str, ...]], results: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
         """The formulas of a node and their results, as facts."""
         names = list(getattr(op_of(node), "formulas", ()))
@@ -317,14 +360,18 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 text, total = " + ".join(filter(None, [first, *sent])), waiting(sweep, edge)
                 if total and sent:
                     if text != total:
-                        text += f" = {total}" if " + " in text else f", summed to {total},"
+                        text += f" = {total}"
                     yield "sends", f"{text} to {self._label(edge, self._title(edge[0]))}"
 
     def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
         """Note the gradients that arrived at a node and those it made; the engine calls this."""
         with no_grad():
-            found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived)
-        self._run = list(map(short_value, arrived)), list(map(short_value, grads)), found
+            found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived, grads)
+            sent = [
+                g if g is None or edge[0] is None else fit(g, node, k, *edge[0]._outputs[edge[1]])
+                for k, (edge, g) in enumerate(zip(node._edges, grads, strict=False))
+            ]
+        self._run = list(map(short_value, arrived)), list(map(short_value, sent)), found
 
     def _hooks(self, node: Any, arrived: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
         """The hooks that ran at a node, as facts.
@@ -374,6 +421,12 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
 
     def __repr__(self) -> str:
         return f"<explain: {len(self.steps)} steps>"
+
+
+def place_arguments(node: Any, tensors: Sequence[Any]) -> dict[str, Any]:
+    """The arguments of a user's function by position; `UNKNOWN` for one that is not a tensor."""
+    left, is_tensor = iter(tensors), getattr(node, "_is_tensor", [True] * len(tensors))
+    return {str(k): next(left) if known else UNKNOWN for k, known in enumerate(is_tensor)}
 
 
 def waiting(sweep: Any, edge: Edge) -> str:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
 from types import CodeType
@@ -38,6 +39,8 @@ from nanotorch.autograd.function import BackwardCFunction
 
 NUMBERS = (bool, int, float, str, np.generic)  # and words, such as "mean"
 SMALL = 8  # the most elements of a tensor that is written out
+DIGITS = 5  # of a number
+UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an argument that the graph does not keep
 LONGEST_NAME = 8  # the longest name of an operation that precedes its node's name
 SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
 SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", "mm", "bmm"), "@")
@@ -46,7 +49,7 @@ SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", 
 def short_value(value: Any) -> str:
     """A number, a tensor or several as text: all elements up to `SMALL`, else min, mean, max."""
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(short_value, value))})"
+        return tuple_text(map(short_value, value))
     held = widen(getattr(value, "_array", value))
     if not isinstance(held, (float, np.floating, np.ndarray)):
         return repr(held) if isinstance(held, str) else str(held)
@@ -54,8 +57,14 @@ def short_value(value: Any) -> str:
     if array.size > SMALL:
         double = array.astype(float)
         return f"min {double.min():.3g} mean {double.mean():.3g} max {double.max():.3g}"
-    rounded: Any = np.vectorize(lambda v: float(f"{v:.5g}"), otypes=[float])
+    rounded: Any = np.vectorize(lambda v: float(f"{v:.{DIGITS}g}"), otypes=[float])
     return str((rounded(array) if array.dtype.kind == "f" else array).tolist())
+
+
+def tuple_text(parts: Iterable[str]) -> str:
+    """A tuple of these texts, as Python writes it."""
+    listed = list(parts)
+    return f"({', '.join(listed)}{',' * (len(listed) == 1)})"
 
 
 def is_plain(value: Any) -> bool:
@@ -70,32 +79,43 @@ def is_short(value: Any) -> bool:
 
 
 def parenthesize(text: str) -> str:
-    """A text, in parentheses if it is an operation with a symbol between two operands."""
-    infix = any(f" {symbol} " in text for symbol in SYMBOLS.values()) and text[-1] != ")"
-    return f"({text})" if infix else text
+    """A text, in parentheses if it has a sign or a symbol between two operands."""
+    depths = accumulate((c in "([") - (c in ")]") for c in text)
+    outside = "".join(c for c, depth in zip(text, depths, strict=True) if not depth)
+    infix = any(f" {symbol} " in outside for symbol in SYMBOLS.values())
+    return f"({text})" if infix or text[:1] == "-" else text
 
 
 def operands_of(op: Op) -> list[str]:
     """The names of the inputs, and of numbers in the place of one, such as an exponent."""
-    numbers = op.arithmetic and [n for n in op.statics if op.arguments[n].default is EMPTY]
-    return [*op.inputs, *(numbers or ())]
+    required = [n for n in op.statics if op.arguments[n].default is EMPTY]
+    before = list(op.arguments).index(op.inputs[0])
+    numbers = required[: None if op.arithmetic else before]
+    return [n for n in op.arguments if n in op.inputs or n in numbers]
 
 
-def call_text(op: Any, name: str, operands: Sequence[str], given: Mapping[str, Any]) -> str:
+def call_text(op: Any, name: str, operands: Mapping[str, str], given: Mapping[str, Any]) -> str:
     """The text of a call of an operation, with its symbol between two operands.
 
     Args:
-        given: the arguments; those that are neither inputs nor defaults appear by name.
+        operands: the texts of the operands by parameter, without those that are None.
+        given: the arguments that are known; options that differ from their defaults appear by name.
     """
-    options = [
-        f"{key}={short_value(value)}"
-        for key, value in given.items()
-        if is_plain(value) and key in op.arguments and key not in operands_of(op)
-        if value != op.arguments[key].default
-    ]
-    if name in SYMBOLS and len(operands) == 2 and not options:
-        return f" {SYMBOLS[name]} ".join(map(parenthesize, operands))
-    return f"{name}({', '.join([*operands, *options])})"
+    places = operands_of(op) if op else list(operands)
+    listed = [n for n, place in zip(operands, places, strict=False) if n == place]
+    texts = [operands[n] if n in listed else f"{n}={operands[n]}" for n in operands]
+    options = []
+    for key, argument in op.arguments.items() if op else ():
+        if key in places or key == "dtype":  # a dtype changes digits only
+            continue
+        value = given.get(key, argument.default)
+        if key not in given or not (is_short(value) or value is argument.default):
+            options.append(f"{key}={UNKNOWN}")
+        elif value is not argument.default and value != argument.default:
+            options.append(f"{key}={short_value(value)}")
+    if name in SYMBOLS and len(listed) == len(texts) == 2 and not options:
+        return f" {SYMBOLS[name]} ".join(map(parenthesize, texts))
+    return f"{name}({', '.join([*texts, *options])})"
 
 
 # The facts known of a node.
@@ -297,29 +317,62 @@ class Taken(ast.NodeTransformer):
 def expression(op: Op, name: str, values: Mapping[str, Any]) -> str:
     """The formula of an input for given values: an expression, or a call of it if that fails."""
     formula = op.formulas[name]
+    position = f"[{list(op.formulas).index(name)}]" if op.joint else ""
     with suppress(Exception):  # the formula may not be an expression, or may fail
         source = copy.deepcopy(declaration(formula.__code__))
         body = [ast.Return(source.body)] if isinstance(source, ast.Lambda) else source.body
         found = Taken(formula.__globals__, values).result(body)
         if op.joint and isinstance(found, ast.Tuple):
-            found = found.elts[list(op.formulas).index(name)]
-        return ast.unparse(found)
-    return f"{formula.__name__}({', '.join(op.needs[name])})"
+            return ast.unparse(found.elts[list(op.formulas).index(name)])
+        return ast.unparse(found) + position
+    return f"{formula.__name__}({', '.join(op.needs[name])}){position}"
 
 
-def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]:
+def formulas(
+    node: Node, arrived: Sequence[Any] | None, grads: Sequence[Any]
+) -> list[tuple[str, ...]]:
     """For each edge of a node, the formula of its gradient: as declared, and with numbers.
 
-    The second text is "" if no number is short enough.
+    Both include the sum that the engine adds for an operand that was broadcast. The second text is
+    "" if no number is short enough.
 
     Args:
         arrived: the gradients of the outputs; None before the backward pass.
+        grads: the results of the formulas; None for one that is not known.
     """
+    found, plain = [], plain_formulas(node, arrived)
+    for texts, (target, number), g in zip(plain, node._edges, grads, strict=False):
+        shape = None if target is None or g is None else target._outputs[number][0]
+        if shape is not None and shape != g.shape:
+            more = f", {short_value(shape)}" if shape else ""
+            name = "sum_to_size" if shape else "sum"
+            texts = tuple(text and f"{name}({text}{more})" for text in texts)
+        found.append(texts)
+    return found
+
+
+def trial_gradients(node: Node) -> Sequence[Any]:
+    """Gradients with the shapes of those that a node will send: its formulas applied to zeros.
+
+    Returns:
+        None for each edge of a node without formulas; nothing if the formulas cannot run, for
+        example because hooks of the user have packed the saved values.
+    """
+    if not isinstance(node_that_wrote(node), OpNode):
+        return [None] * len(node._edges)
+    if type(node_that_wrote(node)._saved) is tuple:
+        with suppress(Exception), np.errstate(all="ignore"):
+            return node.apply([np.zeros(*meta) for meta in node._outputs], False)
+    return ()
+
+
+def plain_formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]:
+    """The `formulas` of a node without sums."""
     if isinstance(node, BackwardCFunction):
         return [(f"{node._forward_cls.__name__}.backward(ctx, g)", "")] * len(node._edges)
     if isinstance(node, CopySlices):
         part = None if arrived is None else [replay_steps(node.steps, arrived[0])]
-        of_write = formulas(node_that_wrote(node), part)
+        of_write = plain_formulas(node_that_wrote(node), part)
         of_write[node.position] = ("g, where the view is not", "")
         return of_write
     if not isinstance(node, OpNode):
@@ -329,16 +382,19 @@ def formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]
         values["g"] = tuple(arrived) if node.multi else arrived[0]
     texts = {name: short_value(value) for name, value in values.items() if is_short(value)}
     numbers = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
+    by_edge = [(name, "") for name in node.op.formulas]
+    if node.op.variadic:  # one formula returns the gradients for all edges
+        by_edge = [(name, f"[{k}]") for name, _ in by_edge for k in range(len(node._edges))]
     if not any(isinstance(g, Tensor) for g in arrived or ()):
         values = {n: v._array if isinstance(v, Tensor) else v for n, v in values.items()}
-    for name in node.op.formulas:
-        plain, times = expression(node.op, name, values), ""
+    for name, position in by_edge:
+        plain, times = expression(node.op, name, values) + position, ""
         replaced = [values[word] for word in WORD.findall(plain) if word in texts]
         if arrived is not None and any(hasattr(value, "ndim") for value in replaced):
             times = texts.get(plain) or WORD.sub(lambda word: numbers.get(word[0], word[0]), plain)
         times = times.replace(" * ", " \N{MULTIPLICATION SIGN} ")
         found.append((plain.replace(" * ", " \N{MIDDLE DOT} "), times))
-    return found * (len(node._edges) if node.op.variadic else 1)
+    return found
 
 
 # The recorded graph as plain data: boxes and the links between them.

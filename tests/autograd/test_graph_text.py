@@ -133,7 +133,7 @@ def test_several_outputs_have_rows_of_their_own() -> None:
         (torch.tensor([0.5, -math.inf]), "[0.5, -inf]"),
         (torch.zeros(0), "[]"),
         (torch.arange(9) > 3, "min 0 mean 0.556 max 1"),
-        ((1, [torch.ones(2)]), "(1, ([1.0, 1.0]))"),
+        ((1, [torch.ones(2)]), "(1, ([1.0, 1.0],))"),
     ],
 )
 def test_values_are_shown_in_short(value: object, text: str) -> None:
@@ -167,7 +167,8 @@ X, Y, ONES = leaves(2.0, -3.0, [[1.0] * 4] * 3)
     ],
 )
 def test_a_formula_as_it_is_declared_and_with_numbers(out: Any, known: Any) -> None:
-    assert formulas(out.grad_fn, [np.ones(out.shape, np.float32)[()]])[: len(known)] == known
+    arrived = [np.ones(out.shape, np.float32)[()]]
+    assert formulas(out.grad_fn, arrived, arrived * 2)[: len(known)] == known
 
 
 VARIABLES = """\
