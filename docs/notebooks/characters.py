@@ -4,7 +4,7 @@
 # A language model gets some characters and gives each possible next character a probability.
 # Training is classification, at every place of the text at once. This one is small, has all parts
 # of a large one, and learns to write something like Shakespeare's sonnets from 24,000 characters
-# in half a minute.
+# in half a minute, if the machine has nothing else to do.
 
 # %%
 import math
