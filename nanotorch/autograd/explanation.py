@@ -113,7 +113,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         self._nodes: dict[Node, Seen] = {}
         self._sweeps: list[Any] = []
         self._names: dict[int, str] = {}  # names of tensors, by `id`
-        self._places: dict[int, Edge] = {}  # by `id` of a result: its edge
+        self._places: dict[int, tuple[Node, int]] = {}  # by `id` of a result: its edge
         self._versions: dict[int, int] = {}  # by `id` of a result: its version at the call
         self._run: Any = None  # the inputs, results and formulas of the node that runs
         self._held: list[Any] = []  # while these live, nothing else gets their `id`
@@ -192,7 +192,9 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         walk = Walk(tensors_in(call_site_of(sys._getframe(1))[1]))
         walk.add_output(loss)
         made = walk.made()
-        for node, seen in graph_facts(walk.nodes, made).items():
+        # A result that was written to, perhaps without a record, had another value at the call.
+        unchanged = {edge: tensor for edge, tensor in made.items() if not version_of(tensor)}
+        for node, seen in graph_facts(walk.nodes, unchanged).items():
             if not isinstance(node, AccumulateGrad):
                 self._nodes[node] = vars(node)["_seen"] = seen
         self._places = {id(t): edge for edge, t in made.items() if edge[0] in self._nodes}
@@ -246,9 +248,10 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 seen.add_constant(str(key), value, self._names.get(id(value), ""))
         for number, tensor in enumerate(outputs[: len(seen.outputs)]):
             seen.outputs[number] = short_value(tensor)
-            self._places[id(tensor)], self._versions[id(tensor)] = (node, number), version_of(tensor)
+            self._places[id(tensor)] = node, number
+            self._versions[id(tensor)] = version_of(tensor)
         calls = [call_text(op, name, texts, given) + so]
-        if not written and all(map(is_short, operands.values())):
+        if not (written or UNKNOWN in texts.values()) and all(map(is_short, operands.values())):
             values = {n: short_value(value) for n, value in operands.items()}
             calls.append(call_text(op, name, values, given))
         self._tell(node, *calls)
@@ -261,7 +264,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         """
         if isinstance(value, (tuple, list)) and not is_plain(value):
             return tuple_text([self._operand(part) for part in value])
-        if name := self._names.get(id(value)):
+        if name := UNKNOWN if value is UNKNOWN else self._names.get(id(value)):
             return name
         edge, version = self._places.get(id(value)), self._versions.get(id(value))
         if edge and (written or version == version_of(value)) and (call := self._label(edge, "")):

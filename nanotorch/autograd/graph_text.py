@@ -41,6 +41,7 @@ NUMBERS = (bool, int, float, str, np.generic)  # and words, such as "mean"
 SMALL = 8  # the most elements of a tensor that is written out
 DIGITS = 5  # of a number
 UNKNOWN = "\N{HORIZONTAL ELLIPSIS}"  # an argument that the graph does not keep
+OF_MEMORY = ("dtype", "memory_format")  # options that change no number, except by rounding
 LONGEST_NAME = 8  # the longest name of an operation that precedes its node's name
 SYMBOLS = {"add": "+", "sub": "\N{MINUS SIGN}", "mul": "\N{MULTIPLICATION SIGN}"}
 SYMBOLS |= {"div": "\N{DIVISION SIGN}", "pow": "**"} | dict.fromkeys(("matmul", "mm", "bmm"), "@")
@@ -106,7 +107,7 @@ def call_text(op: Any, name: str, operands: Mapping[str, str], given: Mapping[st
     texts = [operands[n] if n in listed else f"{n}={operands[n]}" for n in operands]
     options = []
     for key, argument in op.arguments.items() if op else ():
-        if key in places or key == "dtype":  # a dtype changes digits only
+        if key in places or key in OF_MEMORY:
             continue
         value = given.get(key, argument.default)
         if key not in given or not (is_short(value) or value is argument.default):
@@ -343,11 +344,10 @@ def formulas(
     found, plain = [], plain_formulas(node, arrived)
     for texts, (target, number), g in zip(plain, node._edges, grads, strict=False):
         shape = None if target is None or g is None else target._outputs[number][0]
+        name, *more = ("sum_to_size", short_value(shape)) if shape else ("sum",)
         if shape is not None and shape != g.shape:
-            more = f", {short_value(shape)}" if shape else ""
-            name = "sum_to_size" if shape else "sum"
-            texts = tuple(text and f"{name}({text}{more})" for text in texts)
-        found.append(texts)
+            texts = [text and f"{name}({', '.join([text, *more])})" for text in texts]
+        found.append(tuple(texts))
     return found
 
 
@@ -366,7 +366,7 @@ def trial_gradients(node: Node) -> Sequence[Any]:
     return ()
 
 
-def plain_formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str, str]]:
+def plain_formulas(node: Node, arrived: Sequence[Any] | None) -> list[Sequence[str]]:
     """The `formulas` of a node without sums."""
     if isinstance(node, BackwardCFunction):
         return [(f"{node._forward_cls.__name__}.backward(ctx, g)", "")] * len(node._edges)
@@ -377,7 +377,8 @@ def plain_formulas(node: Node, arrived: Sequence[Any] | None) -> list[tuple[str,
         return of_write
     if not isinstance(node, OpNode):
         return [("g, through the steps to the view", "")]
-    values, found = saved_by(node), []
+    found: list[Sequence[str]] = []
+    values = saved_by(node)
     if arrived is not None:
         values["g"] = tuple(arrived) if node.multi else arrived[0]
     texts = {name: short_value(value) for name, value in values.items() if is_short(value)}

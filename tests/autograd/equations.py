@@ -8,10 +8,8 @@ array, and ``…`` an operand of which the page says that it is not known.
 import ast
 import builtins
 import copy
-import itertools
-import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +21,7 @@ from nanotorch._core.graph import Node, anomaly
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd import explain
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
-from nanotorch.autograd.graph_text import op_of, operands_of, saved_by
+from nanotorch.autograd.graph_text import OF_MEMORY, op_of, operands_of, saved_by
 from tests.ops.checks import assert_close
 from tests.tolerances import DOUBLE
 
@@ -164,18 +162,20 @@ def evaluated(text: str, values: Mapping[str, Any], names: Mapping[str, Any]) ->
         values: by text, the values of names and of whole calls.
         names: functions and others.
     """
-    own = {"ARRAY": np.array, "UNKNOWN": UNKNOWN} | {n: np.array(float(n)) for n in ("nan", "inf")}
-    for integers in (False, True):  # a number may be an option, or an array without dimensions
+    own = {"ARRAY": np.array, "UNKNOWN": UNKNOWN, "nan": np.array(np.nan), "inf": np.array(np.inf)}
+
+    def value(integers: bool) -> Any:
         arrays = Arrays(values, integers)
         whole = ast.fix_missing_locations(ast.Expression(arrays.visit(parsed(text))))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                code = compile(whole, "<equation>", "eval")
-                return eval(code, {**own, **names, **arrays.environment})
-            except (AttributeError, TypeError):
-                if integers:
-                    raise
+        code = compile(whole, "<equation>", "eval")
+        return eval(code, {**own, **names, **arrays.environment})
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return value(integers=False)
+        except (AttributeError, TypeError):
+            return value(integers=True)  # an integer may be an option, or an array
 
 
 def parts(text: str) -> list[str]:
@@ -236,7 +236,9 @@ def outcome(op: Any, arguments: Mapping[str, Any]) -> Any:
         if name in op.inputs:
             given[name] = tensors(np.asarray(value) if single(value) else value)
         else:
-            given[name] = value.item() if isinstance(value, np.ndarray) and not value.ndim else value
+            given[name] = (
+                value.item() if isinstance(value, np.ndarray) and not value.ndim else value
+            )
     torch.manual_seed(0)
     with torch.no_grad(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -266,7 +268,7 @@ def check_call(page: Checked, run: Run, text: str) -> None:
         assert len(operands) <= len(places), f"more than {places}: {call}"
         given = dict(zip(places, operands, strict=False)) | options
         for name, argument in op.arguments.items():
-            if given.get(name, UNKNOWN) is UNKNOWN and (name in given or name == "dtype"):
+            if given.get(name, UNKNOWN) is UNKNOWN and (name in given or name in OF_MEMORY):
                 given[name] = run.arguments[name]
             elif name not in given and name in places:
                 assert run.arguments[name] is None, f"{name} is not in {call}"

@@ -86,7 +86,7 @@ def check_all(case: Case) -> None:
 
 
 # Operations with two or three operands, with options, with several results, of one formula.
-SOME = "div pow where addmm linear lerp clamp cat std_mean layer_norm".split()
+SOME = ["div", "pow", "where", "addmm", "lerp", "clamp", "cat", "std_mean", "layer_norm"]
 
 
 def test_equations_of_some_operations() -> None:

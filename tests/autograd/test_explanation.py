@@ -150,12 +150,50 @@ def test_variables_tell_what_the_graph_does_not_keep() -> None:
     assert "∂L/∂first = g = -4.0" in facts(page, "formula", "Sub")
 
 
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("k / v", "k ÷ v = [8.0, 4.0]"),
+        ("k ** v", "k ** v = [256.0, 65536.0]"),
+        ("torch.tensor([4.0, 4.0]) - v", "… − v = [2.0, 0.0]"),
+        ("torch.tensor([4.0, 4.0]) * v", "[4.0, 4.0] × v = [8.0, 16.0]"),
+        ("5 - v", "rsub(v, …) = [3.0, 1.0]"),
+        ("-2 * v", "v × (-2.0) = [-4.0, -8.0]"),
+        ("torch.where(k > 0, v, k)", "where([True, True], v, …) = [2.0, 4.0]"),
+        ("torch.clamp(v, max=k)", "clamp(v, …, k) = [2.0, 4.0]"),
+        ("torch.cat((k, v))", "cat((…, v), dim=0) = [16.0, 16.0, 2.0, 4.0]"),
+        ("torch.addmm(k, w, w)", "addmm(…, w, w) = [[23.0, 26.0], [31.0, 38.0]]"),
+        ("w.reshape(4)", "view(w, size=…) = [1.0, 2.0, 3.0, 4.0]"),
+    ],
+)
+def test_constants_that_the_graph_keeps_and_others(expression: str, text: str) -> None:
+    v, w, k = leaf([2.0, 4.0]), leaf([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([16.0, 16.0])
+    out = eval(expression, {"torch": torch, "v": v, "w": w, "k": k})
+    assert facts(explain(out.sum()), "computes")[0] == text
+
+
+def test_an_operand_that_was_broadcast() -> None:
+    x, b, c = torch.tensor([[1.0, 2.0, 3.0]] * 2), leaf(2.0), leaf([1.0, 2.0, 3.0])
+    with explain() as page:
+        (b * x + c).sum().backward()
+    ones = "[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]"
+    assert "∂L/∂b = sum(g · other)" in facts(page, "formula")
+    assert f"∂L/∂c = sum_to_size(g, (3,)) = sum_to_size({ones}, (3,)) = [2.0, 2.0, 2.0]" in facts(
+        page, "formula"
+    )
+    assert facts(page, "accumulates") == ["c.grad = [2.0, 2.0, 2.0]", "b.grad = 12.0"]
+    sent = "[2.0, 2.0, 2.0] to c"
+    assert sent in facts(page, "sends")
+
+
 def test_a_training_step() -> None:
     page = of_a_training_step()
     (loss,) = facts(page, "formula", "BinaryCrossEntropy")[1:]
     assert "· (sigmoid(input) - target)" in loss
     assert [t for t in facts(page, "accumulates") if t.startswith("model.2.bias.grad = [")]
-    (bias,) = (t for t in facts(page, "formula") if t.startswith("∂L/∂model.2.bias = s") and "= [" in t)
+    (bias,) = (
+        t for t in facts(page, "formula") if t.startswith("∂L/∂model.2.bias = s") and "= [" in t
+    )
     assert bias.startswith("∂L/∂model.2.bias = sum_to_size(scale_array(g, beta), (")
     assert page.steps[0].where[1].startswith("loss = criterion(model(")
 
