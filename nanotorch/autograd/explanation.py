@@ -170,7 +170,8 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         if node is None or node not in self._nodes:
             return otherwise
         seen = self._nodes[node]
-        return seen.names[number] or seen.call or otherwise
+        place = f"[{number}]" if len(seen.names) > 1 else ""
+        return seen.names[number] or (seen.call and seen.call + place) or otherwise
 
     def _title(self, node: Node) -> str:
         leaf = isinstance(node, AccumulateGrad)

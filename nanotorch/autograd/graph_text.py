@@ -112,7 +112,7 @@ def call_text(op: Any, name: str, operands: Mapping[str, str], given: Mapping[st
         value = given.get(key, argument.default)
         if key not in given or not (is_short(value) or value is argument.default):
             options.append(f"{key}={UNKNOWN}")
-        elif value is not argument.default and value != argument.default:
+        elif value is not argument.default and not (is_plain(value) and value == argument.default):
             options.append(f"{key}={short_value(value)}")
     if name in SYMBOLS and len(listed) == len(texts) == 2 and not options:
         return f" {SYMBOLS[name]} ".join(map(parenthesize, texts))
