@@ -16,6 +16,9 @@ import nanotorch as torch
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
+# Failing checks show their values, as failing tests do.
+pytest.register_assert_rewrite("tests.ops.checks")
+
 # A shell may start its background jobs with Ctrl-C ignored, and they pass that on to their own.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
