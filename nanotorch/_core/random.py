@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Self
@@ -18,6 +19,7 @@ F32 = np.ndarray[Any, np.dtype[np.float32]]
 F64 = np.ndarray[Any, np.dtype[np.float64]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
+U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U8 = np.ndarray[Any, np.dtype[np.uint8]]
 DTypeLike = np.dtype | type | str
 Shape = int | tuple[int, ...]
@@ -159,6 +161,19 @@ def _cos_sin32(angle: F32) -> tuple[F32, F32]:
     return cos, sin
 
 
+def _radius32(uniforms: F32) -> F32:
+    """The radius that each uniform number gives."""
+    radius = _log32(_ONE - uniforms)
+    radius *= _MINUS_TWO
+    return np.sqrt(radius, out=radius)
+
+
+def _blocks32(radius: F32, cos: F32, sin: F32, out: F32) -> None:
+    """Write blocks of 16 normals to `out`, from eight radii, cosines and sines each."""
+    np.multiply(radius, cos, out=out[:, :8])
+    np.multiply(radius, sin, out=out[:, 8:])
+
+
 def normals32(uniforms: F32) -> F32:
     """Standard normals in blocks of 16: eight uniforms give the radii, the next eight the angles.
 
@@ -170,12 +185,8 @@ def normals32(uniforms: F32) -> F32:
     step = _CHUNK // 8
     for start in range(0, len(uniforms), step):
         chunk = uniforms[start : start + step]
-        radius = _log32(_ONE - chunk[:, :8])
-        radius *= _MINUS_TWO
-        np.sqrt(radius, out=radius)
-        cos, sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
-        np.multiply(radius, cos, out=normals[start : start + step, :8])
-        np.multiply(radius, sin, out=normals[start : start + step, 8:])
+        cos_sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
+        _blocks32(_radius32(chunk[:, :8]), *cos_sin, normals[start : start + step])
     return normals
 
 
@@ -197,13 +208,103 @@ _STATE_WORDS = 8 + _WORDS
 _SEEDED = 1 << 32
 _KEY = slice(3, 3 + _WORDS)
 _SPARE, _HAS_SPARE = 4 + _WORDS, 6 + _WORDS
-_BITS_24, _BITS_53 = np.uint64(2**24 - 1), np.uint64(2**53 - 1)
-_HALF_WORD = np.uint64(32)
+_BITS_24, _BITS_53 = np.uint32(2**24 - 1), np.uint64(2**53 - 1)
+_HALF_WORD, _TO_UNIT = np.uint64(32), np.float32(2.0**-24)
 
 
-# All there is to know about a stream.
-# The seed; whether nothing was drawn; the spare normal; the words and the place of the next output.
-Mark = tuple[int, bool, float | None, bytes]
+# All there is to know about a stream: the seed; whether nothing was drawn; the spare normal; the
+# words and the place of the next output, as they were before the last few outputs; how many.
+Mark = tuple[int, bool, float | None, bytes, int]
+
+
+def _uniforms32(outputs: U32) -> F32:
+    """Uniform numbers in [0, 1), multiples of 2⁻²⁴, from one output each."""
+    numbers = (outputs & _BITS_24).view(np.int32).astype(np.float32)
+    numbers *= _TO_UNIT
+    return numbers
+
+
+def _integers64(outputs: U32) -> U64:
+    """Pairs of outputs as 64 bits, the first output as the upper half."""
+    numbers = outputs[0::2].astype(np.uint64)
+    numbers <<= _HALF_WORD
+    numbers |= outputs[1::2]
+    return numbers
+
+
+def _uniforms64(outputs: U32) -> F64:
+    """Uniform numbers in [0, 1), multiples of 2⁻⁵³, from two outputs each."""
+    numbers = (_integers64(outputs) & _BITS_53).astype(np.float64)
+    numbers *= 2.0**-53
+    return numbers
+
+
+# NumPy takes as long for a hundred numbers as for one, and a hundred calls for normal numbers. So
+# the twister runs ahead of small draws, and the numbers of many draws are made at once: of few
+# outputs after a seed, which may serve for one draw only, then of four times as many each time.
+_FIRST_AHEAD, _MOST_AHEAD = 512, 16384
+_LONGEST_DRAW = 4096  # of outputs ahead
+
+
+class Outputs:
+    """Consecutive outputs of a twister, and the numbers made of them.
+
+    The methods return views of the numbers from the output `first` on.
+
+    Attributes:
+        words: the outputs.
+        start: the twister's structure in memory before them, if they are for several draws.
+        used: the number of outputs that were drawn.
+    """
+
+    __slots__ = ("_blocks", "_pairs", "_parts", "_singles", "start", "used", "words")
+
+    def __init__(self, words: U32, start: bytes = b"", used: int = 0) -> None:
+        self.words, self.start, self.used = words, start, used
+        self._singles: F32 | None = None
+        self._pairs: list[F64 | None] = [None, None]  # of the outputs from 0 and from 1 on
+        # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
+        # such, others are put together of the radius, cosine and sine that each output gives.
+        self._blocks: dict[int, tuple[int, F32]] = {}
+        self._parts: tuple[F32, F32, F32] | None = None
+
+    def uniforms32(self, first: int, count: int) -> F32:
+        """`count` uniform numbers of an output each."""
+        if self._singles is None:
+            self._singles = _uniforms32(self.words)
+        return self._singles[first : first + count]
+
+    def uniforms64(self, first: int, count: int) -> F64:
+        """`count` uniform numbers of two outputs each."""
+        odd, place = first % 2, first // 2
+        numbers = self._pairs[odd]
+        if numbers is None:
+            end = len(self.words) - (len(self.words) - odd) % 2
+            numbers = self._pairs[odd] = _uniforms64(self.words[odd:end])
+        return numbers[place : place + count]
+
+    def normals32(self, first: int, count: int) -> F32:
+        """`count` normal numbers, blocks of 16."""
+        found = self._blocks.get(first % 16)
+        if found is None:
+            size = (len(self.words) - first) // 16 * 16
+            found = self._blocks[first % 16] = first, self._normals32(first, size)
+        place = first - found[0]
+        return found[1][place : place + count]
+
+    def _normals32(self, first: int, size: int) -> F32:
+        if not self._blocks:
+            return normals32(self.uniforms32(first, size).reshape(-1, 16)).ravel()
+        if self._parts is None:
+            uniforms = self.uniforms32(0, len(self.words))
+            self._parts = _radius32(uniforms), *_cos_sin32(_TWO_PI * uniforms)
+        radius, cos, sin = [p[first : first + size].reshape(-1, 16) for p in self._parts]
+        normals = np.empty_like(radius)
+        _blocks32(radius[:, :8], cos[:, 8:], sin[:, 8:], normals)
+        return normals.ravel()
+
+
+_NOTHING = Outputs(np.empty(0, np.uint32))
 
 
 class Twister:
@@ -214,6 +315,7 @@ class Twister:
     _address: int
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self.manual_seed(_DEFAULT_SEED)
 
     def __getattr__(self, name: str) -> Any:
@@ -244,6 +346,7 @@ class Twister:
         self._seed = seed % 2**64
         if "_seeder" in vars(self):
             self._seeder.seed(self._seed % 2**32)
+        self._ahead = _NOTHING
         # The state tells a stream not drawn from yet from one that used up its 624 words.
         self._fresh = True
         # Normals come in pairs: the second of the last pair waits here for the next call.
@@ -264,9 +367,13 @@ class Twister:
 
     def _mark(self) -> Mark:
         """The state of the stream in a form that is quick to note; see `state_bytes`."""
+        with self._lock:
+            start = self._ahead.start or self._twister()
+            return self._seed, self._fresh, self._spare, start, self._ahead.used
+
+    def _twister(self) -> bytes:
         # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
-        twister = ctypes.string_at(self._address, 4 * _WORDS + 4)
-        return self._seed, self._fresh, self._spare, twister
+        return ctypes.string_at(self._address, 4 * _WORDS + 4)
 
     def set_state(self, state: Any) -> Self:
         """Continue from a state that `get_state` returned, here or in PyTorch.
@@ -291,6 +398,7 @@ class Twister:
             "bit_generator": "MT19937",
             "state": {"key": words[_KEY].astype(np.uint32), "pos": position or _WORDS},
         }
+        self._ahead = _NOTHING
         self._seed = int(words[0])
         self._fresh = position == 0
         self._spare = float(words[_SPARE].view(np.float64)) if words[_HAS_SPARE] else None
@@ -303,31 +411,51 @@ class Twister:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), Twister.get_state(self))
 
-    def draw32(self, count: int) -> U64:
-        """The next `count` outputs of the twister, 32 bits each."""
+    def _draw(self, count: int) -> tuple[Outputs, int]:
+        """The outputs that hold the next `count`, and the place of the first there."""
         mode.quiet()  # in a thread that begins with random numbers
-        self._fresh = self._fresh and count == 0
-        raw: U64 = self._bits.random_raw(count)
-        return raw
+        with self._lock:
+            ahead = self._ahead
+            first = ahead.used
+            if first + count > len(ahead.words):
+                return self._draw_on(count)
+            if count:
+                self._fresh = False
+            ahead.used = first + count
+            return ahead, first
+
+    def _draw_on(self, count: int) -> tuple[Outputs, int]:
+        """`_draw` of more outputs than are left ahead."""
+        self._fresh = False
+        rest = self._ahead.words[self._ahead.used :]
+        missing, more = count - len(rest), 0
+        if count <= _LONGEST_DRAW:
+            more = min(max(4 * len(self._ahead.words), _FIRST_AHEAD), _MOST_AHEAD)
+        start = self._twister() if more else b""
+        words = self._bits.random_raw(missing + more).astype(np.uint32)
+        self._ahead = Outputs(words, start, missing) if more else _NOTHING
+        if more and not len(rest):
+            return self._ahead, 0
+        return Outputs(np.concatenate([rest, words[:missing]]) if len(rest) else words), 0
+
+    def draw32(self, count: int) -> U32:
+        """The next `count` outputs of the twister, 32 bits each."""
+        outputs, first = self._draw(count)
+        return outputs.words[first : first + count]
 
     def draw64(self, count: int) -> U64:
         """The next `count` pairs of outputs as 64 bits, the first output as the upper half."""
-        raw = self.draw32(2 * count)
-        upper = raw[0::2] << _HALF_WORD
-        upper |= raw[1::2]
-        return upper
+        return _integers64(self.draw32(2 * count))
 
     def uniform32(self, count: int) -> F32:
         """Uniform numbers in [0, 1): multiples of 2⁻²⁴."""
-        numbers = (self.draw32(count) & _BITS_24).astype(np.float32)
-        numbers *= np.float32(2.0**-24)
-        return numbers
+        outputs, first = self._draw(count)
+        return outputs.uniforms32(first, count)
 
     def uniform64(self, count: int) -> F64:
         """Uniform numbers in [0, 1): multiples of 2⁻⁵³."""
-        numbers = (self.draw64(count) & _BITS_53).astype(np.float64)
-        numbers *= 2.0**-53
-        return numbers
+        outputs, first = self._draw(2 * count)
+        return outputs.uniforms64(first, count)
 
     def _uniform(self, count: int, dtype: np.dtype) -> Array:
         """Uniform numbers with as many random bits as the dtype takes."""
@@ -336,14 +464,20 @@ class Twister:
 
 def state_bytes(mark: Mark) -> U8:
     """The state that `Twister._mark` has noted, as 5056 bytes in PyTorch's layout."""
-    seed, fresh, spare, twister = mark
-    key = np.frombuffer(twister, np.uint32)
-    position = 0 if fresh else int(key[_WORDS])
+    seed, fresh, spare, start, used = mark
+    key = np.frombuffer(start, np.uint32)
+    twister = {"key": key[:_WORDS], "pos": int(key[_WORDS])}
+    if used:
+        bits = np.random.MT19937(0)
+        bits.state = {"bit_generator": "MT19937", "state": twister}
+        bits.random_raw(used, output=False)
+        twister = bits.state["state"]
+    position = 0 if fresh else int(twister["pos"])
     words = np.zeros(_STATE_WORDS, "<u8")
     words[0] = seed
     words[1] = _SEEDED | (1 if fresh else _WORDS + 1 - position)
     words[2] = position
-    words[_KEY] = key[:_WORDS]
+    words[_KEY] = twister["key"]
     if spare is not None:
         words[_SPARE] = np.float64(spare).view(np.uint64)
         words[_HAS_SPARE] = 1
@@ -402,10 +536,10 @@ def shuffle(partners: I64) -> I64:
 _LONGEST_PERMUTATION = (2**32 - 1) // 20 - 1
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise a RuntimeError unless the condition holds."""
+def require(condition: bool, message: str, *given: Any) -> None:
+    """Raise a RuntimeError with `message.format(*given)` unless the condition holds."""
     if not condition:
-        raise RuntimeError(message)
+        raise RuntimeError(message.format(*given) if given else message)
 
 
 def floating(dtype: DTypeLike, kernel: str = "", distribution: str = "") -> np.dtype:
@@ -449,8 +583,9 @@ def _require_bounds(dtype: np.dtype, **bounds: float) -> None:
     """Refuse the bounds of a range that `dtype` does not reach."""
     smallest, largest = _limits(dtype)
     for name, value in bounds.items():
-        text = f"{name.replace('_', ' - ')} is out of bounds for {C_NAMES[dtype.name]}"
-        require(smallest <= value <= largest, text)
+        if not smallest <= value <= largest:
+            name = name.replace("_", " - ")
+            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[dtype.name]}")
 
 
 def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
@@ -460,8 +595,8 @@ def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, in
     until none of its integers is rounded to one outside.
     """
     if high is not None:
-        text = f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        require(low < high, text)
+        text = "random_ expects 'from' to be less than 'to', but got from={} >= to={}"
+        require(low < high, text, low, high)
     first, last = low, _largest_count(dtype) if high is None else high - 1
     _require_bounds(dtype, **{"from": first, "to_1": last})
     if dtype.kind != "f":
@@ -485,17 +620,18 @@ def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, in
 
 def _check_permutation(n: int, dtype: np.dtype) -> None:
     """`dtype` must tell `n` indices apart."""
-    require(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    require(n >= 0, "Trying to create tensor with negative dimension {0}: [{0}]", n)
     if dtype.kind == "b":
         raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
     limit = _largest_count(dtype) + 1
-    text = f"value cannot be converted to type {dtype.name}_t without overflow"
-    if dtype.kind == "f":
-        shown = limit if dtype.itemsize == 2 else f"2^{_digits(dtype)}+1"
-        text = f"n cannot be greater than {shown} for {OF_NUMPY[dtype].char} type."
-    require(n <= limit, text)
-    text = f"nanotorch shuffles at most {_LONGEST_PERMUTATION} elements, but got n={n}"
-    require(n <= _LONGEST_PERMUTATION, text)
+    if n > limit:
+        text = f"value cannot be converted to type {dtype.name}_t without overflow"
+        if dtype.kind == "f":
+            shown = limit if dtype.itemsize == 2 else f"2^{_digits(dtype)}+1"
+            text = f"n cannot be greater than {shown} for {OF_NUMPY[dtype].char} type."
+        raise RuntimeError(text)
+    text = "nanotorch shuffles at most {} elements, but got n={}"
+    require(n <= _LONGEST_PERMUTATION, text, _LONGEST_PERMUTATION, n)
 
 
 def _check_weights(values: Array, num_samples: int, replacement: bool) -> None:
@@ -544,6 +680,8 @@ def _size(shape: Shape) -> int:
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """Convert as C++ does: from double to half by way of float."""
+    if values.dtype == dtype:
+        return values
     if dtype.kind == "f" and dtype.itemsize == 2:
         values = values.astype(np.float32, copy=False)
     return cast(values, dtype, copy=False)
@@ -552,6 +690,12 @@ def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
 def is_short(kind: np.dtype) -> bool:
     """Whether numbers are drawn in more digits than the type has, and rounded."""
     return kind.itemsize == 2 or kind == BFLOAT16
+
+
+def _modulo(drawn: Array, span: int) -> Array:
+    """`drawn % span`, of which NumPy has no fast loop."""
+    divisor = drawn.dtype.type(span)
+    return drawn - drawn // divisor * divisor
 
 
 class Generator(Twister):
@@ -576,28 +720,28 @@ class Generator(Twister):
     ) -> Array:
         """Uniform numbers in [low, high): `rand`, `uniform_`."""
         kind = floating(dtype, "check_uniform_bounds")
-        plain = (low, high) == (0.0, 1.0)
+        plain, size = low == 0.0 and high == 1.0, _size(shape)
+        if plain and not is_short(kind):
+            return self._uniform(size, kind).reshape(shape).copy()
         if not plain:
             _require_bounds(kind, **{"from": low, "to": high})
-            text = "uniform_ expects to return a [from, to) range, but found"
-            require(low <= high, f"{text} from={low:g} > to={high:g}")
+            text = "uniform_ expects to return a [from, to) range, but found from={:g} > to={:g}"
+            require(low <= high, text, low, high)
             text = (
-                f"uniform_ expects to-from <= std::numeric_limits<{OF_NUMPY[kind].char}>::max(), "
-                f"but found to={high:g} and from={low:g} which result in to-from to exceed the "
-                "limit"
+                "uniform_ expects to-from <= std::numeric_limits<{}>::max(), but found to={:g} and "
+                "from={:g} which result in to-from to exceed the limit"
             )
-            require(high - low <= _limits(kind)[1], text)
-        size = _size(shape)
+            fits = high - low <= _limits(kind)[1]
+            require(fits, text, OF_NUMPY[kind].char, high, low)
         values = self._uniform(size, kind)
-        if not plain or is_short(kind):
-            if kind.itemsize == 8:
-                values = fma64(values, high - low, low)
-            else:
-                start = np.float32(low)
-                values = fma32(values, float(np.float32(high) - start), float(start))
-            values = _cast(values, kind)
-            # Rounding may reach the end of the half-open range; such numbers go to its start.
-            values[values == kind.type(high)] = kind.type(low)
+        if kind.itemsize == 8:
+            values = fma64(values, high - low, low)
+        else:
+            start = np.float32(low)
+            values = fma32(values, float(np.float32(high) - start), float(start))
+        values = _cast(values, kind)
+        # Rounding may reach the end of the half-open range; such numbers go to its start.
+        values[values == kind.type(high)] = kind.type(low)
         return values.reshape(shape)
 
     def normal(
@@ -616,7 +760,7 @@ class Generator(Twister):
         takes pairs however many there are.
         """
         kind = floating(dtype, "normal_kernel_cpu")
-        require(std >= 0.0, f"normal expects std >= 0.0, but found std {std:g}")
+        require(std >= 0.0, "normal expects std >= 0.0, but found std {:g}", std)
         size = _size(shape)
         if size < 16 or not contiguous:
             values: Array = fma64(self._normals_in_pairs(size), std, mean)
@@ -624,8 +768,10 @@ class Generator(Twister):
             values = fma64(self._normals_in_blocks(size, kind), std, mean)
         else:
             normals = self._normals_in_blocks(size, kind)
-            start: Any = np.float32(mean)
-            values = fma32(normals, float(np.float32(std)), start) if std != 1 else normals + start
+            if std == 1.0:
+                values = normals + np.float32(mean)
+            else:
+                values = fma32(normals, float(np.float32(std)), np.float32(mean))
         return _cast(values, kind).reshape(shape)
 
     def _normals_in_pairs(self, size: int) -> F64:
@@ -646,11 +792,20 @@ class Generator(Twister):
         # block after block into normals.
         filled = full if is_short(dtype) else size
         end = 16 if size % 16 else 0
-        transform = normals64 if dtype.itemsize == 8 else normals32
-        uniforms = self._uniform(filled + end, dtype)
+        if dtype.itemsize == 8:
+            transform, uniforms = normals64, self.uniform64(filled + end)
+        else:
+            outputs, first = self._draw(filled + end)
+            if outputs.start:
+                normals = outputs.normals32(first, full)
+                if end:
+                    last = outputs.normals32(first + filled, 16)
+                    normals = np.concatenate([normals[: size - 16], last])
+                return normals
+            transform, uniforms = normals32, outputs.uniforms32(first, filled + end)
         if filled != full:
             uniforms = np.concatenate([uniforms[:full], uniforms[filled:]])
-        normals: Array = transform(uniforms.reshape(-1, 16)).ravel()
+        normals = transform(uniforms.reshape(-1, 16)).ravel()
         if end:
             normals[size - 16 : size] = normals[full:].copy()
         return normals[:size]
@@ -666,19 +821,23 @@ class Generator(Twister):
         first, last = _integer_range(low, high, kind)
         span = last + 1 - first
         size = _size(shape)
-        drawn = self.draw64(size) if span >= _WIDE_RANGE else self.draw32(size)
-        if span < 2**64:
-            drawn %= np.uint64(span)
-            drawn += np.uint64(first % 2**64)
-        return drawn.view(np.int64).astype(kind).reshape(shape)
+        if span >= _WIDE_RANGE:
+            wide = self.draw64(size)
+            if span < 2**64:
+                wide %= np.uint64(span)
+                wide += np.uint64(first % 2**64)
+            return wide.view(np.int64).astype(kind, copy=False).reshape(shape)
+        drawn = _modulo(self.draw32(size), span).astype(np.int64)
+        if first:
+            drawn += first
+        return drawn.astype(kind, copy=False).reshape(shape)
 
     def naturals(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
         """Integers from 0 to the last up to which `dtype` has all: `random_()`."""
         kind = np.dtype(dtype)
         size = _size(shape)
         drawn = self.draw64(size) if kind.itemsize == 8 else self.draw32(size)
-        drawn %= np.uint64(_largest_count(kind) + 1)
-        return drawn.astype(kind).reshape(shape)
+        return _modulo(drawn, _largest_count(kind) + 1).astype(kind).reshape(shape)
 
     def permutation(self, n: int, dtype: DTypeLike = np.int64) -> Array:
         """The numbers 0 ... n - 1 shuffled: `randperm`."""
@@ -686,7 +845,7 @@ class Generator(Twister):
         _check_permutation(n, kind)
         if n < 2:
             return np.zeros(n, kind)
-        choices = np.arange(n, 1, -1, dtype=np.uint64)
+        choices = np.arange(n, 1, -1, dtype=np.uint32)
         partners = (self.draw32(n - 1) % choices).astype(np.int64)
         partners += np.arange(n - 1)
         return shuffle(partners).astype(kind)
@@ -707,14 +866,15 @@ class Generator(Twister):
             )
             drawn = self._uniform(size, p.dtype)
         else:
-            require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+            require(0 <= p <= 1, "bernoulli_ expects p to be in [0, 1], but got p={:g}", p)
             drawn = self.uniform64(size)
         return np.asarray(drawn.reshape(shape) < p, dtype)  # what NumPy compares to may be a scalar
 
     def exponential(self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0) -> Array:
         """Exponentially distributed numbers: `exponential_`."""
         kind = floating(dtype, distribution="Exponential")
-        require(rate > 0.0, f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+        text = "exponential_ expects lambda > 0.0, but found lambda={:g}"
+        require(rate > 0.0, text, rate)
         values = -1.0 / rate * libm(math.log1p, -self.uniform64(_size(shape)))
         return _cast(values, kind).reshape(shape)
 
