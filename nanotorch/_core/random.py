@@ -63,9 +63,10 @@ _SIN = _wide(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = _wide(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 # -pi/4 in three parts: subtracting them one by one loses nothing of a small angle.
 _QUARTER_TURN = _wide(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-_ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, _TWO_PI = _float32(
-    1.0, -2.0, -0.5, math.sqrt(0.5), 4.0 / math.pi, 2.0 * math.pi
+_ZERO, _ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, _TWO_PI = _float32(
+    0.0, 1.0, -2.0, -0.5, math.sqrt(0.5), 4.0 / math.pi, 2.0 * math.pi
 )
+_TURN = 2.0 * math.pi
 _MANTISSA, _SIGN_OF_4 = np.array(23, np.int32), np.array(29, np.uint32)
 
 
@@ -89,9 +90,11 @@ def fma32(a: F32, b: F32 | F64 | float, c: F32 | float) -> F32:
 
 def fma64(a: F64, b: float, c: float) -> F64:
     """`a b + c` rounded once, for doubles: product and sum each with its exact rounding error."""
+    if b == 1.0:
+        return a + c
     product = a * b
     result: F64 = product + c
-    if b == 1.0 or c == 0.0:
+    if c == 0.0:
         return result
     split = a * 134217729.0  # 2²⁷ + 1 cuts the 53 bits in halves whose products are exact.
     a_high = split - (split - a)
@@ -193,7 +196,7 @@ def normals32(uniforms: F32) -> F32:
 def normals64(uniforms: F64) -> F64:
     """`normals32` in double precision."""
     radius = np.sqrt(-2.0 * libm(math.log, 1.0 - uniforms[:, :8]))
-    angle = 2.0 * math.pi * uniforms[:, 8:]
+    angle = _TURN * uniforms[:, 8:]
     return np.concatenate([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
 
 
@@ -252,15 +255,15 @@ class Outputs:
     The methods return views of the numbers from the output `first` on.
 
     Attributes:
-        words: the outputs.
+        words, size: the outputs, and their number.
         start: the twister's structure in memory before them, if they are for several draws.
         used: the number of outputs that were drawn.
     """
 
-    __slots__ = ("_blocks", "_pairs", "_parts", "_singles", "start", "used", "words")
+    __slots__ = ("_blocks", "_pairs", "_parts", "_singles", "size", "start", "used", "words")
 
     def __init__(self, words: U32, start: bytes = b"", used: int = 0) -> None:
-        self.words, self.start, self.used = words, start, used
+        self.words, self.size, self.start, self.used = words, len(words), start, used
         self._singles: F32 | None = None
         self._pairs: list[F64 | None] = [None, None]  # of the outputs from 0 and from 1 on
         # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
@@ -279,7 +282,7 @@ class Outputs:
         odd, place = first % 2, first // 2
         numbers = self._pairs[odd]
         if numbers is None:
-            end = len(self.words) - (len(self.words) - odd) % 2
+            end = self.size - (self.size - odd) % 2
             numbers = self._pairs[odd] = _uniforms64(self.words[odd:end])
         return numbers[place : place + count]
 
@@ -287,7 +290,7 @@ class Outputs:
         """`count` normal numbers, blocks of 16."""
         found = self._blocks.get(first % 16)
         if found is None:
-            size = (len(self.words) - first) // 16 * 16
+            size = (self.size - first) // 16 * 16
             found = self._blocks[first % 16] = first, self._normals32(first, size)
         place = first - found[0]
         return found[1][place : place + count]
@@ -296,7 +299,7 @@ class Outputs:
         if not self._blocks:
             return normals32(self.uniforms32(first, size).reshape(-1, 16)).ravel()
         if self._parts is None:
-            uniforms = self.uniforms32(0, len(self.words))
+            uniforms = self.uniforms32(0, self.size)
             self._parts = _radius32(uniforms), *_cos_sin32(_TWO_PI * uniforms)
         radius, cos, sin = [p[first : first + size].reshape(-1, 16) for p in self._parts]
         normals = np.empty_like(radius)
@@ -417,11 +420,10 @@ class Twister:
         with self._lock:
             ahead = self._ahead
             first = ahead.used
-            if first + count > len(ahead.words):
+            end = first + count
+            if end > ahead.size:
                 return self._draw_on(count)
-            if count:
-                self._fresh = False
-            ahead.used = first + count
+            ahead.used = end
             return ahead, first
 
     def _draw_on(self, count: int) -> tuple[Outputs, int]:
@@ -430,7 +432,7 @@ class Twister:
         rest = self._ahead.words[self._ahead.used :]
         missing, more = count - len(rest), 0
         if count <= _LONGEST_DRAW:
-            more = min(max(4 * len(self._ahead.words), _FIRST_AHEAD), _MOST_AHEAD)
+            more = min(max(4 * self._ahead.size, _FIRST_AHEAD), _MOST_AHEAD)
         start = self._twister() if more else b""
         words = self._bits.random_raw(missing + more).astype(np.uint32)
         self._ahead = Outputs(words, start, missing) if more else _NOTHING
@@ -675,14 +677,16 @@ def memory_order(array: Array) -> Array:
 
 
 def _size(shape: Shape) -> int:
-    return math.prod(shape) if isinstance(shape, tuple) else shape
+    return math.prod(shape) if shape.__class__ is tuple else shape  # type: ignore[arg-type]
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """Convert as C++ does: from double to half by way of float."""
-    if values.dtype == dtype:
+    if values.dtype is dtype:
         return values
-    if dtype.kind == "f" and dtype.itemsize == 2:
+    if not is_short(dtype):
+        return values.astype(dtype, copy=False)
+    if dtype.kind == "f":
         values = values.astype(np.float32, copy=False)
     return cast(values, dtype, copy=False)
 
@@ -719,11 +723,8 @@ class Generator(Twister):
         self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
     ) -> Array:
         """Uniform numbers in [low, high): `rand`, `uniform_`."""
-        kind = floating(dtype, "check_uniform_bounds")
-        plain, size = low == 0.0 and high == 1.0, _size(shape)
-        if plain and not is_short(kind):
-            return self._uniform(size, kind).reshape(shape).copy()
-        if not plain:
+        kind, size = floating(dtype, "check_uniform_bounds"), _size(shape)
+        if low != 0.0 or high != 1.0:
             _require_bounds(kind, **{"from": low, "to": high})
             text = "uniform_ expects to return a [from, to) range, but found from={:g} > to={:g}"
             require(low <= high, text, low, high)
@@ -733,6 +734,8 @@ class Generator(Twister):
             )
             fits = high - low <= _limits(kind)[1]
             require(fits, text, OF_NUMPY[kind].char, high, low)
+        elif not is_short(kind):
+            return self._uniform(size, kind).reshape(shape).copy()
         values = self._uniform(size, kind)
         if kind.itemsize == 8:
             values = fma64(values, high - low, low)
@@ -759,39 +762,40 @@ class Generator(Twister):
         with other roundings. `contiguous=False` is for filling in place an array that is not, which
         takes pairs however many there are.
         """
-        kind = floating(dtype, "normal_kernel_cpu")
-        require(std >= 0.0, "normal expects std >= 0.0, but found std {:g}", std)
-        size = _size(shape)
+        kind, size = floating(dtype, "normal_kernel_cpu"), _size(shape)
+        if not std >= 0.0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
         if size < 16 or not contiguous:
             values: Array = fma64(self._normals_in_pairs(size), std, mean)
         elif kind.itemsize == 8:
             values = fma64(self._normals_in_blocks(size, kind), std, mean)
+        elif std == 1.0:
+            start = np.float32(mean) if mean else _ZERO
+            values = self._normals_in_blocks(size, kind) + start
         else:
             normals = self._normals_in_blocks(size, kind)
-            if std == 1.0:
-                values = normals + np.float32(mean)
-            else:
-                values = fma32(normals, float(np.float32(std)), np.float32(mean))
+            values = fma32(normals, float(np.float32(std)), np.float32(mean))
         return _cast(values, kind).reshape(shape)
 
     def _normals_in_pairs(self, size: int) -> F64:
         if size == 0:
             return np.empty(0)
         normals = [] if self._spare is None else [self._spare]
-        uniforms = self.uniform64((size + 1 - len(normals)) // 2 * 2).tolist()
-        for turn, share in zip(uniforms[::2], uniforms[1::2], strict=True):
-            radius, angle = math.sqrt(-2.0 * math.log1p(-share)), 2.0 * math.pi * turn
-            normals += [radius * math.cos(angle), radius * math.sin(angle)]
-        self._spare = normals[size] if len(normals) > size else None
-        return np.array(normals[:size])
+        uniforms = iter(self.uniform64((size + 1 - len(normals)) // 2 * 2).tolist())
+        for turn, share in zip(uniforms, uniforms, strict=True):
+            radius, angle = math.sqrt(-2.0 * math.log1p(-share)), _TURN * turn
+            normals.append(radius * math.cos(angle))
+            normals.append(radius * math.sin(angle))
+        self._spare = normals.pop() if len(normals) > size else None
+        return np.array(normals)
 
     def _normals_in_blocks(self, size: int, dtype: np.dtype[Any]) -> Array:
         """Normal numbers in blocks of 16; an incomplete block is drawn anew over the last 16."""
-        full = size - size % 16
+        rest = size % 16
+        full, end = size - rest, 16 if rest else 0
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
-        filled = full if is_short(dtype) else size
-        end = 16 if size % 16 else 0
+        filled = full if rest and is_short(dtype) else size
         if dtype.itemsize == 8:
             transform, uniforms = normals64, self.uniform64(filled + end)
         else:
@@ -799,10 +803,10 @@ class Generator(Twister):
             if outputs.start:
                 normals = outputs.normals32(first, full)
                 if end:
-                    last = outputs.normals32(first + filled, 16)
-                    normals = np.concatenate([normals[: size - 16], last])
+                    last = outputs.normals32(first + filled, end)
+                    normals = np.concatenate([normals[: size - end], last])
                 return normals
-            transform, uniforms = normals32, outputs.uniforms32(first, filled + end)
+            transform, uniforms = normals32, outputs.uniforms32(0, filled + end)
         if filled != full:
             uniforms = np.concatenate([uniforms[:full], uniforms[filled:]])
         normals = transform(uniforms.reshape(-1, 16)).ravel()
