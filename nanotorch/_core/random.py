@@ -597,6 +597,9 @@ def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, in
     until none of its integers is rounded to one outside.
     """
     if high is not None:
+        smallest, largest = _limits(dtype)
+        if dtype.kind != "f" and smallest <= low < high <= largest:  # the usual case
+            return low, high - 1
         text = "random_ expects 'from' to be less than 'to', but got from={} >= to={}"
         require(low < high, text, low, high)
     first, last = low, _largest_count(dtype) if high is None else high - 1
@@ -864,7 +867,7 @@ class Generator(Twister):
         if isinstance(p, np.ndarray):
             floating(p.dtype, "bernoulli_tensor_cpu_p_")
             require(
-                bool(((p >= 0) & (p <= 1)).all()),
+                not p.size or bool(p.min() >= 0 and p.max() <= 1),
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
                 "message be improved?  If so, please report an enhancement request to PyTorch.)",
             )
