@@ -13,6 +13,9 @@ from typing import Any, BinaryIO
 Parts = Sequence[bytes | memoryview]
 """The bytes of a file in parts, to save the copy into one."""
 
+STEP = 1 << 16
+"""The bytes that `read_limited` reads at once beyond the size of a file."""
+
 
 UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors|txt)-[0-9a-f]{8}")
 """The names of a run's files while `write_atomically` writes them."""
@@ -92,8 +95,12 @@ def read_limited(path: Path, largest: int) -> bytes:
     except ValueError:  # such as a NUL in the name
         raise OSError(errno.EINVAL, "is not a file name", str(path)) from None
     with file, naming_file(path):
-        size = size_of(file)
-        data = file.read(largest + 1) if size <= largest else b""
+        data, size = b"", size_of(file)
+        if size <= largest:
+            data = file.read(size)  # Python allocates as many bytes as it is asked for
+            # A file may hold more than its size: it grows, or the system does not know.
+            while len(data) <= largest and (more := file.read(min(STEP, largest + 1 - len(data)))):
+                data += more
     if max(size, len(data)) > largest:
         raise OSError(errno.EFBIG, f"has more than {largest:,} bytes", str(path))
     return data

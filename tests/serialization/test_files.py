@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from nanotorch.serialization.files import read_limited
 
 FOREIGN = Path(__file__).parents[1] / "golden" / "foreign"
 
@@ -60,6 +61,15 @@ def test_devices_are_not_replaced() -> None:
     _, terminal = os.openpty()
     torch.save(1, os.ttyname(terminal))
     assert Path(os.ttyname(terminal)).is_char_device()
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="the file is Linux's")
+def test_limited_reading_of_a_file_whose_size_is_unknown() -> None:
+    path = Path("/proc/self/limits")
+    assert path.stat().st_size == 0
+    assert read_limited(path, 10**6) == path.read_bytes()
+    with pytest.raises(OSError, match="has more than 100 bytes"):
+        read_limited(path, 100)
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch) -> None:

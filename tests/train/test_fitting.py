@@ -2,6 +2,7 @@
 
 import os
 import signal
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from nanotorch.utils.data import (
     SubsetRandomSampler,
     TensorDataset,
 )
+from tests.several import PYTHON, ended
 from tests.train.examples import At, mistake, record_of, refusal_of, same_weights
 
 generator = np.random.default_rng(0)
@@ -424,3 +426,20 @@ def test_metrics_count_the_samples_that_the_loss_counts() -> None:
     for target in (torch.full((64, 1), 0.9), (x[:, :1] > 0.5) * 2.0 - 1.0):  # no classes
         run = fitted((x, target), nn.Linear(2, 1), loss=nn.BCEWithLogitsLoss())
         assert run.results.keys() == {"train/loss"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+def test_a_run_takes_no_more_memory_than_its_files_need(tmp_path: Path) -> None:
+    program = f"""
+        import resource
+        import numpy as np
+        from nanotorch import nn
+        from nanotorch.train import fit
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        x = np.arange(60.0).reshape(20, 3)
+        model, options = nn.Linear(3, 1), {{"verbose": False, "directory": {str(tmp_path)!r}}}
+        result = fit(model, (x, x[:, :1]), loss=nn.MSELoss(), optimizer="Adam", epochs=2, **options)
+        print(len(result.history))
+    """
+    done = ended(PYTHON, "-c", textwrap.dedent(program), OPENBLAS_NUM_THREADS="1")
+    assert done == (0, "2\n", "")
