@@ -410,7 +410,7 @@ def form_error(name: str, given: Sequence[Any], forms: Sequence[str], **named: A
 def to_integer(value: Any) -> int | None:
     """A number, 0-d array or tensor as an integer; None if the value is no integer."""
     if value.__class__ is int:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's as well
         return None
     try:

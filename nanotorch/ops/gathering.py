@@ -1,10 +1,10 @@
 """Elements by index and by mask: gather, scatter, select, reduce."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import given_twice, wrong_type
@@ -45,39 +45,70 @@ from nanotorch.ops.memory import blank, with_inplace
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import unsqueeze
 
-# Kernels that add values at indices, which may be repeated.
+# Kernels that read, write and add values at indices, which may be repeated.
 
 
 Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimension or mask
 
 
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
+# One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by places.
+FEW, WIDE = 32, 256
 
 
-def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
-    """Compute ``out[rows[i]] += values[i]`` for each i in order.
+def flat_memory(array: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """A vector of the memory of ``array``, and the step there of each dimension, in elements.
+
+    A 0-d array counts as 1-d. No stride is negative.
+    """
+    steps = [stride // array.itemsize for stride in array.strides] or [1]
+    if array.flags.c_contiguous or not array.size:
+        return array.reshape(-1), steps
+    size = 1 + sum((n - 1) * step for n, step in zip(array.shape, steps, strict=True))
+    return as_strided(array, (size,), (array.itemsize,), subok=True), steps
+
+
+def add_rows(out: np.ndarray, rows: Sequence[np.ndarray], values: np.ndarray) -> None:
+    """Compute ``out[rows[0][i], ..., rows[-1][i]] += values[i]`` for each i in order.
 
     Args:
-        out: shape ``(K, ...)``.
-        rows: shape ``(N,)``, in [0, K).
-        values: shape ``(N, ...)``.
+        out: shape ``(K, ..., L, *rest)``, not empty.
+        rows: vectors of N indices, in [0, K), ..., [0, L).
+        values: shape ``(N, *rest)``.
     """
     if not values.size:
         return
-    width, many = values.size // len(rows), len(rows) <= len(out) < 8 * len(rows)
-    if width > 8 and many and np.bincount(rows).max() == 1:
-        out[rows] += values
+    count = len(values)
+    if out.ndim == 1:
+        np.add.at(out, rows[0], values)
+        return
+    inner = out.shape[len(rows) :]
+    # Not an array of bfloat16, which is rounded after all additions.
+    if inner and count < FEW + values.size // WIDE and out.__class__ is np.ndarray:
+        places = zip(*[row.tolist() for row in rows], strict=True)
+        for place, value in zip(places, values, strict=True):
+            part = out[place]
+            part += value
+        return
+    many = len(rows) == 1 and count <= len(out) < 8 * count
+    if many and values.size > 8 * count and np.bincount(rows[0]).max() == 1:
+        out[rows[0]] += values
         return
     # `np.add.at` is fast for one dimension only.
-    whole = out if out.flags.c_contiguous else np.zeros(out.shape, out.dtype)
-    flat = whole.reshape(-1)
-    columns, step = np.arange(width), max(CHUNK // width, 1)
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
-        places = rows[some] if width == 1 else np.add.outer(rows[some] * width, columns)
-        np.add.at(flat, places.reshape(-1), values[some].reshape(-1))
-    if whole is not out:
-        out += whole
+    flat, steps = flat_memory(out)
+    starts = rows[0] * steps[0]
+    for row, step in zip(rows[1:], steps[1:], strict=False):
+        starts += row * step
+    if not inner:
+        np.add.at(flat, starts, values)
+        return
+    columns: Any = np.zeros((), np.intp)
+    for n, step in zip(inner, steps[len(rows) :], strict=True):
+        columns = np.add.outer(columns, np.arange(n) * step)
+    chunk = max(CHUNK // columns.size, 1)
+    for start in range(0, count, chunk):
+        some = slice(start, start + chunk)
+        np.add.at(flat, np.add.outer(starts[some], columns).reshape(-1), values[some].reshape(-1))
 
 
 def index_by_dim(key: Key) -> tuple[list[int], list[np.ndarray]]:
@@ -96,26 +127,45 @@ def index_by_dim(key: Key) -> tuple[list[int], list[np.ndarray]]:
     return dims, indices
 
 
-def zeros_with_added(shape: tuple[int, ...], key: Key, values: np.ndarray) -> np.ndarray:
-    """Zeros of ``shape`` with ``values``, of the shape of ``zeros[key]``, added at ``key``."""
-    out = np.zeros(shape, values.dtype)
+def from_front(index: np.ndarray, size: int) -> np.ndarray:
+    """A vector of indices into a dimension of ``size``, counted from its front.
+
+    Raises:
+        IndexError: for an index out of range.
+    """
+    index = index.reshape(-1).astype(np.intp, copy=False)
+    if not outside(index, size):
+        return index
+    if index.min() < -size or index.max() >= size:
+        raise IndexError
+    return np.where(index < 0, index + size, index)
+
+
+def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
+    """Add ``values``, which broadcast, to ``out[key]``; each of them if an index is repeated.
+
+    Raises:
+        IndexError, ValueError: if ``key`` or ``values`` do not fit.
+    """
     if len(key) == 1 and not isinstance(key[0], slice) and key[0].dtype.kind == "b":
-        out[key[0]] = values
+        out[key[0]] += values
         return out
     dims, indices = index_by_dim(key)
-    sizes = [shape[d] for d in dims]
-    rest = [d for d in range(len(shape)) if d not in dims]
-    rows = np.zeros((), np.intp)
-    for index, size in zip(indices, sizes, strict=True):
-        rows = rows * size + np.where(index < 0, index + size, index)
+    if any(index.shape != indices[0].shape for index in indices):
+        indices = list(np.broadcast_arrays(*indices))
+    rows = [from_front(i, out.shape[d]) for i, d in zip(indices, dims, strict=True)]
+    rest = [d for d in range(out.ndim) if d not in dims]
+    width = tuple([out.shape[d] for d in rest])
     # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else come first.
     place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
-    moved = np.moveaxis(values, range(place, place + rows.ndim), range(rows.ndim))
-    width = tuple([shape[d] for d in rest])
-    target = out.transpose(*dims, *rest)
-    table = np.zeros((int(np.prod(sizes)), *width), values.dtype)
-    add_rows(table, rows.reshape(-1), moved.reshape((rows.size, *width)))
-    target[...] = table.reshape(target.shape)
+    inner = indices[0].shape
+    shape = (*width[:place], *inner, *width[place:])
+    if values.shape != shape:
+        values = np.broadcast_to(values, shape)
+    if place:
+        values = np.moveaxis(values, range(place, place + len(inner)), range(len(inner)))
+    values = values.reshape((rows[0].size, *width))
+    add_rows(out.transpose(*dims, *rest), rows, values)
     return out
 
 
@@ -137,9 +187,15 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
     if index.shape != array.shape or (src is not None and index.shape != src.shape):
         check_sizes(name, array, index, dim, src)
     size = array.shape[dim] if array.ndim else 1
-    if index.min() < 0 or index.max() >= size:
+    if outside(index, size):
         raise out_of_range(index, dim, size, RuntimeError)
     return dim
+
+
+def outside(index: Array, size: int) -> bool:
+    """Whether an index is not in [0, ``size``)."""
+    # As an unsigned number, a negative index is larger than any size.
+    return bool(index.size and index.view(f"u{index.itemsize}").max() >= size)
 
 
 def out_of_range(
@@ -163,29 +219,24 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
         require(len(sizes) == (src.ndim or 1), text, "src")
         if any(n > s for n, s in zip(sizes, src.shape or (1,), strict=False)):
             large.append(dim)
-        more = f" and to be no larger size than src {list(src.shape)}"
+        if large:
+            more = f" and to be no larger size than src {list(src.shape)}"
     elif name == "gather" and large:
         first = f"Size does not match at dimension {large[0]} expected"
-    told = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
-    require(not large, "{} {} dimension {}{}", first, told, dim, more)
+    if large:
+        told = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
+        raise RuntimeError(f"{first} {told} dimension {dim}{more}")
 
 
-def index_along(index: Array, dim: int) -> tuple[Array, ...]:
-    """The NumPy index of the elements at ``index`` along ``dim``."""
-    grid, ndim = [], index.ndim
-    for d, n in enumerate(index.shape):
-        places = np.arange(n).reshape((n,) + (1,) * (ndim - d - 1)) if d != dim else index
-        grid.append(places)
-    return tuple(grid)
-
-
-def flat_places(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
-    """The flat offsets, in an array of ``shape``, of the elements at ``index`` along ``dim``."""
-    places = index * math.prod(shape[dim + 1 :])
+def flat_places(index: Array, dim: int, steps: Sequence[int]) -> Array:
+    """The places of the elements at ``index`` along ``dim``, for the ``steps`` of `flat_memory`."""
+    places = index.reshape(index.shape or (1,)).astype(np.intp, copy=False)
+    if steps[dim] != 1:
+        places = places * steps[dim]
     for d, n in enumerate(index.shape):
         if d != dim and n > 1:
-            steps = np.arange(n) * math.prod(shape[d + 1 :])
-            places += steps.reshape((n,) + (1,) * (index.ndim - d - 1))
+            offsets = np.arange(n) * steps[d]
+            places = places + offsets.reshape((n,) + (1,) * (index.ndim - d - 1))
     return places.reshape(-1)
 
 
@@ -211,9 +262,9 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     dim = check_index("gather", input, index, dim)
     if not index.size:
         return np.empty(index.shape, input.dtype)
-    source = input if input.ndim else input.reshape(1)
-    picked = source[index_along(index.reshape(-1) if source.ndim == 1 else index, dim)]
-    return picked.reshape(index.shape)
+    negative = any(stride < 0 for stride in input.strides)  # as a gradient may have them
+    flat, steps = flat_memory(input.copy() if negative else input)
+    return flat.take(flat_places(index, dim, steps)).reshape(index.shape)
 
 
 @hidden_op(
@@ -227,12 +278,9 @@ def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) ->
 def add_along(out: Array, dim: int, index: Array, src: Array) -> Array:
     """Add ``src`` to ``out`` at ``index`` along ``dim``."""
     if index.size:
-        dim = normal_dim(dim, out.ndim)
-        places = flat_places(index if index.ndim else index.reshape(1), dim, out.shape or (1,))
-        whole = out if out.flags.c_contiguous else np.ascontiguousarray(out)
-        np.add.at(whole.reshape(-1), places, leading_part(src, index).reshape(-1))
-        if whole is not out:
-            out[...] = whole
+        flat, steps = flat_memory(out)
+        places = flat_places(index, normal_dim(dim, out.ndim), steps)
+        np.add.at(flat, places, leading_part(src, index).reshape(-1))
     return out
 
 
@@ -240,9 +288,9 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
     """Write ``src``, or without it the number ``value``, into ``input`` at ``index``."""
     dim = check_index("scatter", input, index, dim, src)
     if index.size:
-        target = input if input.ndim else input.reshape(1)
-        new = number_as(value, input.dtype) if src is None else leading_part(src, index)
-        target[index_along(np.atleast_1d(index), dim)] = new
+        flat, steps = flat_memory(input)
+        new = number_as(value, input.dtype) if src is None else leading_part(src, index).reshape(-1)
+        flat[flat_places(index, dim, steps)] = new
     return input
 
 
@@ -275,7 +323,8 @@ def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: s
     dim = check_index("scatter", input, index, dim, src if src.ndim else None)
     values = leading_part(src, index) if src.ndim else np.broadcast_to(src, index.shape)
     function = np.add if reduce == "add" else np.multiply
-    function.at(input, index_along(index, dim), values.astype(input.dtype))
+    flat, steps = flat_memory(input)
+    function.at(flat, flat_places(index, dim, steps), values.astype(input.dtype).reshape(-1))
     return input
 
 
@@ -723,8 +772,8 @@ def scatter_reduce(
         return out
     if reduce == "mean":
         check_kind("scatter_gather_tensor_cpu_reduce_mean", out, kinds="fiu")
-    flat, shape = out.reshape(-1), out.shape or (1,)
-    places = flat_places(np.atleast_1d(index), dim, shape)
+    flat, steps = flat_memory(out)
+    places = flat_places(index, dim, steps)
     values = leading_part(src, index).reshape(-1)
     if not include_self:
         # A maximum or minimum may count the same number twice.

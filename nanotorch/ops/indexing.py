@@ -29,11 +29,12 @@ from nanotorch.ops.arguments import (
 )
 from nanotorch.ops.creation import alias
 from nanotorch.ops.gathering import (
+    add_at,
     add_rows,
     check_mask,
     index_by_dim,
     out_of_range,
-    zeros_with_added,
+    outside,
 )
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import COPY, copy_, fill_, with_inplace
@@ -115,7 +116,8 @@ def index_select_backward(g: Array, shape: tuple[int, ...], dim: int, index: Arr
 def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
     """Add the slices of ``source`` along ``dim`` to those of ``out`` at ``index``."""
     if out.ndim and out.size:
-        add_rows(np.moveaxis(out, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0))
+        rows = index.reshape(-1).astype(np.intp, copy=False)
+        add_rows(out.swapaxes(0, dim), [rows], source.swapaxes(0, dim))
     elif not out.ndim:
         out += source
     return out
@@ -152,7 +154,7 @@ def index_add(
     error = RuntimeError if dim or source.ndim or index.size == 1 else IndexError
     require(fits, text, *given, error=error)
     size = input.shape[dim] if input.ndim else 1
-    if ((index < 0) | (index >= size)).any() and (input.size or input.ndim == 1):
+    if outside(index, size) and (input.size or input.ndim == 1):
         scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
         scattered = scattered and alpha == 1 and alpha is not True
         raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
@@ -190,7 +192,7 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     fits = not source.ndim or index.size == source.shape[dim]
     require(fits, text, *given, error=IndexError)
     size = input.shape[dim] if input.ndim else 1
-    if ((index < 0) | (index >= size)).any() and (input.size or not size):
+    if outside(index, size) and (input.size or not size):
         raise out_of_range(index, dim, size, name="index_copy_(): ")
     target = input if input.ndim else input.reshape(1)
     if target.size:  # an empty tensor accepts any index
@@ -405,7 +407,7 @@ def index(input: Array, at: Index) -> Array:
 @hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
 def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
     """The gradient of `index`, of ``shape``: ``g`` added to zeros at the index."""
-    return zeros_with_added(shape, at.unchanged(), g)
+    return add_at(np.zeros(shape, g.dtype), at.unchanged(), g)
 
 
 # Write
@@ -453,8 +455,7 @@ def put_at(input: Array, at: Index, values: Array, accumulate: bool) -> Array:
         require(masked and not accumulate, text, dtype_char(input), dtype_char(values))
     try:
         if accumulate:
-            shape = input[key].shape
-            input += zeros_with_added(input.shape, key, np.broadcast_to(values, shape))
+            add_at(input, key, values)
         else:
             if values.ndim > 1 and (values.shape[0] == 1 or not values.size):
                 # NumPy drops leading dimensions of size 1; PyTorch does for one value and a mask.

@@ -707,7 +707,7 @@ def sum_rows_at(rows: Array, at: Array, count: int) -> Array:
     """The sums ``(count, D)`` of ``rows``, each added to row ``at[i]`` of zeros."""
     out = np.zeros((count, rows.shape[1]), rows.dtype)
     if not 0 < 8 * count <= len(rows) <= rows.size <= CHUNK:
-        add_rows(out, at.astype(np.intp, copy=False), rows)
+        add_rows(out, [at.astype(np.intp, copy=False)], rows)
         return out
     # For many rows and few places, sort the rows by place. NumPy sorts 16-bit integers faster.
     order = np.argsort(at.astype(np.uint16) if count <= 1 << 16 else at, kind="stable")

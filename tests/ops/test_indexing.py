@@ -1,5 +1,7 @@
 """Brackets, gather and scatter: PyTorch's answers to programs, and NumPy's to drawn indices."""
 
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -97,9 +99,59 @@ def test_a_mask_reads_and_writes(mask: np.ndarray) -> None:
 def test_rows_add_up_in_any_width(rows: np.ndarray, width: int) -> None:
     values = np.arange(1.0, 1 + rows.size * width).reshape(rows.size, width)
     out, expected = np.zeros((5, width)), np.zeros((5, width))
-    add_rows(out, rows, values)
+    add_rows(out, [rows], values)
     np.add.at(expected, rows, values)
     np.testing.assert_array_equal(out, expected)
+
+
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "contiguous": lambda base: base.clone(),
+    "transposed": lambda base: base.clone().T.contiguous().T,
+    "every second": lambda base: torch.stack([base, base], 2)[:, :, 0],
+}
+
+
+@pytest.mark.parametrize("width", [1, 3, 600])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values_are_added_in_place_one_after_another(layout: str, width: int) -> None:
+    """In PyTorch's order, to the bit, whatever the number and the size of the slices."""
+    rng, make = np.random.default_rng(0), LAYOUTS[layout]
+    base = torch.tensor(rng.random((10, width), dtype=np.float32))
+    for count in (1, 20, 300):
+        rows = rng.integers(0, 5, count)
+        values = rng.random((count, width), dtype=np.float32)
+        whole = np.repeat(rows[:, None], width, 1)
+        expected = base.numpy().copy()
+        np.add.at(expected, (whole, np.arange(width)), values)
+        at, new, every = torch.tensor(rows), torch.tensor(values), torch.tensor(whole)
+        columns = torch.arange(width)
+        for out in (
+            make(base).index_add_(0, at, new),
+            make(base).T.index_add_(1, at, new.T).T,
+            make(base).index_put_((at,), new, accumulate=True),
+            make(base).index_put_((at[:, None] - 10, columns), new, accumulate=True),
+            make(base).scatter_add_(0, every, new),
+        ):
+            np.testing.assert_array_equal(out.numpy(), expected)
+
+
+ADDITIONS: dict[str, Any] = {
+    "index_put_": lambda x: x.index_put_((torch.tensor([3, 3]),), x[:1] * 2, accumulate=True),
+    "index_add_": lambda x: x.index_add_(1, torch.tensor([3, 3]), x[:, :2] * 2),
+    "scatter_add_": lambda x: x.scatter_add_(1, torch.tensor([[3, 3]]), x[:1, :2] * 2),
+}
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_a_small_addition_does_not_copy_the_tensor(name: str, transposed: bool) -> None:
+    x = torch.ones(500, 500)
+    x = x.T if transposed else x
+    tracemalloc.start()
+    ADDITIONS[name](x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < x.nbytes / 4
 
 
 def test_a_list_with_a_sequence_is_a_tuple_and_warns() -> None:
