@@ -468,7 +468,7 @@ def state_bytes(mark: Mark) -> U8:
     """The state that `Twister._mark` has noted, as 5056 bytes in PyTorch's layout."""
     seed, fresh, spare, start, used = mark
     key = np.frombuffer(start, np.uint32)
-    twister = {"key": key[:_WORDS], "pos": int(key[_WORDS])}
+    twister: Any = {"key": key[:_WORDS], "pos": int(key[_WORDS])}
     if used:
         bits = np.random.MT19937(0)
         bits.state = {"bit_generator": "MT19937", "state": twister}
@@ -680,7 +680,7 @@ def memory_order(array: Array) -> Array:
 
 
 def _size(shape: Shape) -> int:
-    return math.prod(shape) if shape.__class__ is tuple else shape  # type: ignore[arg-type]
+    return shape if isinstance(shape, int) else math.prod(shape)
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -777,7 +777,7 @@ class Generator(Twister):
             values = self._normals_in_blocks(size, kind) + start
         else:
             normals = self._normals_in_blocks(size, kind)
-            values = fma32(normals, float(np.float32(std)), np.float32(mean))
+            values = fma32(normals, float(np.float32(std)), float(np.float32(mean)))
         return _cast(values, kind).reshape(shape)
 
     def _normals_in_pairs(self, size: int) -> F64:
@@ -799,12 +799,13 @@ class Generator(Twister):
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
         filled = full if rest and is_short(dtype) else size
+        transform: Callable[[Any], Array] = normals64
         if dtype.itemsize == 8:
-            transform, uniforms = normals64, self.uniform64(filled + end)
+            uniforms: Array = self.uniform64(filled + end)
         else:
             outputs, first = self._draw(filled + end)
             if outputs.start:
-                normals = outputs.normals32(first, full)
+                normals: Array = outputs.normals32(first, full)
                 if end:
                     last = outputs.normals32(first + filled, end)
                     normals = np.concatenate([normals[: size - end], last])

@@ -186,6 +186,25 @@ def sequence(seed: int, rng: random.Random, length: int) -> dict[str, Any]:
     return {"seed": seed, "calls": calls, "state": state}
 
 
+def stretch(seed: int, rng: random.Random, length: int) -> dict[str, Any]:
+    """Many draws without the C library's functions; all numbers and the state after them in short.
+
+    Most are small, so that the twister runs ahead of them; a few are long, or put the others out of
+    step.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    calls, numbers = [], hashlib.sha256()
+    for _ in range(length):
+        method = rng.choice(["normal", "normal", "normal", "uniform", "bernoulli", "naturals"])
+        sizes = [16, 16, 16, 64, 100, 1000, 4096] if method == "normal" else [1, 16, 32, 33]
+        size = 6000 if rng.random() < 0.01 else rng.choice(sizes)
+        call = TEN | {"shape": size, "p": 0.5, "low": 0.0, "high": 1.0} | PLAIN
+        calls.append([method, size])
+        numbers.update(draw(method, call, generator).numpy().tobytes())
+    state = digest(generator.get_state().numpy().tobytes())
+    return {"seed": seed, "calls": calls, "numbers": numbers.hexdigest()[:16], "state": state}
+
+
 def layouts() -> list[dict[str, Any]]:
     """Fills in place of arrays whose axes were permuted and thinned."""
     cases = []
@@ -230,6 +249,7 @@ def main() -> None:
     seeds = [0, 1, 42, 2**32, 2**63, 2**64 - 1, -1, -(2**63), *(rng.getrandbits(64) for _ in "12")]
     sequences = [sequence(seed, rng, 40) for seed in seeds]
     parts = {"libm": libm_probe(), "exchange": exchange(), "layouts": layouts(), "errors": errors()}
+    parts["stretches"] = [stretch(seed, rng, 400) for seed in (0, 1)]
     lines = [f'"{name}":{json.dumps(part)}' for name, part in parts.items()]
     body = ",\n".join(json.dumps(one, separators=(",", ":")) for one in sequences)
     TARGET.write_text("{" + ",\n".join(lines) + f',\n"sequences":[\n{body}\n]}}\n')

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanotorch._core.random import Generator, fma32, fma64, memory_order, shuffle
+from nanotorch._core import random
+from nanotorch._core.random import Generator, fma32, fma64, memory_order, normals32, shuffle
 from tests.several import in_threads
 from tests.tolerances import rounding
 
@@ -71,6 +72,56 @@ def test_sequences_of_calls(number: int) -> None:
         assert result.shape == (call["shape"],) if "shape" in call else True
     if SAME_LIBM:
         assert digest(generator.get_state().tobytes()) == sequence["state"]
+
+
+def drawn(generator: Generator, method: str, size: int) -> np.ndarray:
+    """The numbers of a call in a stretch."""
+    more = {"p": 0.5} if method == "bernoulli" else {}
+    result: np.ndarray = getattr(generator, method)(shape=size, dtype=np.float32, **more)
+    return result
+
+
+@pytest.mark.parametrize("number", range(len(GOLDEN["stretches"])))
+def test_many_draws_of_all_sizes(number: int) -> None:
+    case, numbers = GOLDEN["stretches"][number], hashlib.sha256()
+    generator = Generator().manual_seed(case["seed"])
+    for method, size in case["calls"]:
+        numbers.update(drawn(generator, method, size).tobytes())
+    assert numbers.hexdigest()[:16] == case["numbers"]
+    assert digest(generator.get_state().tobytes()) == case["state"]
+
+
+def test_a_state_between_any_two_draws_continues_the_stream() -> None:
+    case = GOLDEN["stretches"][0]
+    generator = Generator().manual_seed(case["seed"])
+    for method, size in case["calls"]:
+        twin = generator.clone_state()
+        assert (drawn(twin, method, size) == drawn(generator, method, size)).all()
+        assert (twin.get_state() == generator.get_state()).all()
+
+
+def test_numbers_are_their_owners_to_write_to() -> None:
+    generator, twin = Generator().manual_seed(0), Generator().manual_seed(0)
+    for method in ("normal", "uniform", "bernoulli", "naturals") * 3:
+        ours = drawn(generator, method, 16)
+        kept = ours.copy()
+        ours.fill(-1)
+        assert (drawn(twin, method, 16) == kept).all()
+
+
+def test_small_draws_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks: list[int] = []
+
+    def counted(uniforms: np.ndarray) -> np.ndarray:
+        blocks.append(len(uniforms))
+        return normals32(uniforms)
+
+    monkeypatch.setattr(random, "normals32", counted)
+    generator = Generator().manual_seed(0)
+    for _ in range(1000):
+        generator.normal(16)
+    assert len(blocks) < 10
+    assert sum(blocks) < 3000
 
 
 @pytest.mark.parametrize("case", GOLDEN["layouts"], ids=str)
@@ -287,10 +338,10 @@ def test_threads_that_draw_first_share_a_stream() -> None:
 
     def draw() -> None:
         start.wait()
-        drawn.append(generator.uniform(4).tolist())
+        drawn.extend([generator.uniform(4).tolist() for _ in range(500)])
 
     in_threads(lambda _: draw(), 8)
-    assert sorted(drawn) == sorted(Generator().uniform(32).reshape(8, 4).tolist())
+    assert sorted(drawn) == sorted(Generator().uniform(16000).reshape(4000, 4).tolist())
 
 
 def test_a_thread_that_begins_with_random_numbers_overflows_silently() -> None:
