@@ -441,7 +441,7 @@ class Twister:
         return Outputs(np.concatenate([rest, words[:missing]]) if len(rest) else words), 0
 
     def draw32(self, count: int) -> U32:
-        """The next `count` outputs of the twister, 32 bits each."""
+        """The next `count` outputs of the twister, 32 bits each; a view, only to read."""
         outputs, first = self._draw(count)
         return outputs.words[first : first + count]
 
@@ -450,12 +450,12 @@ class Twister:
         return _integers64(self.draw32(2 * count))
 
     def uniform32(self, count: int) -> F32:
-        """Uniform numbers in [0, 1): multiples of 2⁻²⁴."""
+        """Uniform numbers in [0, 1), multiples of 2⁻²⁴; a view, only to read."""
         outputs, first = self._draw(count)
         return outputs.uniforms32(first, count)
 
     def uniform64(self, count: int) -> F64:
-        """Uniform numbers in [0, 1): multiples of 2⁻⁵³."""
+        """Uniform numbers in [0, 1), multiples of 2⁻⁵³; a view, only to read."""
         outputs, first = self._draw(2 * count)
         return outputs.uniforms64(first, count)
 
