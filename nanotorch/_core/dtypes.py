@@ -140,6 +140,11 @@ class AbsentDtype(dtype):
     char = _numpy
 
 
+INT64 = int64._numpy
+# The dtype of the indices that NumPy finds and that `put` and `repeat` require: int64, but in
+# WebAssembly int32, as of all integers there without a dtype of their own.
+PLACE = np.dtype(np.intp)
+
 # By the kind and the size of their elements.
 ABSENT_DTYPES = {
     "f1": "float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz "

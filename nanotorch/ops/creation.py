@@ -23,7 +23,7 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, Size, require_cpu
+from nanotorch._core.dtypes import CPU, INT64, Size, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
@@ -519,7 +519,7 @@ def arange(
         number = -((start - end) // step)
     else:  # the count is computed in float64 for every dtype
         number = math.ceil((float(end) - float(start)) / float(step))
-    at = np.arange(number)
+    at = np.arange(number, dtype=INT64)
     if kind.kind == "f":
         values = start + at * float(step)
     else:
@@ -547,7 +547,7 @@ def closed_range(
         raise missing_args("range", "end")
     start, end, step = as_number(start), as_number(end), as_number(step)
     check_steps(start, end, step)
-    at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1)
+    at = np.arange(math.floor((float(end) - float(start)) / float(step)) + 1, dtype=INT64)
     return new_leaf((start + at * step).astype(numpy_dtype(dtype)), **options)
 
 

@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import rename
 from nanotorch._core.batched import Call, align_dims, leading, merged, one_by_one, per_sample
 from nanotorch._core.call_site import describe_range
+from nanotorch._core.dtypes import INT64, PLACE
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import OPS, Array, hidden_op, new_node, number, wide
 from nanotorch._core.sums import (
@@ -194,9 +195,9 @@ def class_offsets(
     if len(shape) != 2 or weight is not None or 0 <= ignore_index < shape[1]:
         return None
     # Negative class numbers are large as unsigned integers.
-    if target.dtype != np.int64 or np.maximum.reduce(target.view(np.uint64), initial=0) >= shape[1]:
+    if target.dtype != INT64 or np.maximum.reduce(target.view(np.uint64), initial=0) >= shape[1]:
         return None
-    return target + row_starts(*shape)
+    return (target + row_starts(*shape)).astype(PLACE, copy=False)
 
 
 def nll_batched(call: Call) -> Any:

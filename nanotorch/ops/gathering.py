@@ -21,6 +21,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
@@ -691,7 +692,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     if as_tuple:
         source = unsqueeze(input.detach(), 0) if input.ndim == 0 else input
         return unbind(nonzero(source), 1)
-    return wrap(np.argwhere(input._array))
+    array = input._array
+    found = np.array(np.nonzero(array if array.ndim else array[None]), INT64)
+    return wrap(found[: array.ndim].T)
 
 
 @method

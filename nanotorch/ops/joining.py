@@ -16,7 +16,7 @@ from nanotorch._core.batched import (
     shift_dim,
     under_vmap,
 )
-from nanotorch._core.dtypes import Size
+from nanotorch._core.dtypes import PLACE, Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
@@ -588,7 +588,8 @@ def repeat_interleave(
             raise wrong_type(only, "Tensor", ("repeat_interleave", "repeats", 1))
         counts = repeat_counts(only)
         check_ndim("repeat_interleave", counts, 1, 1)
-        return type(only)._lift(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+        indices = np.arange(counts.size, dtype=counts.dtype)
+        return type(only)._lift(np.repeat(indices, counts.astype(PLACE, copy=False)))
     if dim is None:
         input, dim = input.flatten(), 0
     dim = normal_dim(dim, input.ndim)
@@ -606,7 +607,8 @@ def repeat_interleave(
     counts, size = repeat_counts(repeats).reshape(-1), input._array.shape[dim]
     told = "repeat_interleave(): got {} repeats for {} elements"
     require(counts.size in (1, size), told, counts.size, size)
-    return input.index_select(dim, type(input)._lift(np.repeat(np.arange(size), counts)))
+    indices = np.repeat(np.arange(size), counts.astype(PLACE, copy=False))
+    return input.index_select(dim, type(input)._lift(indices))
 
 
 @hidden_op(input=lambda g, dims: flip_along(g, dims), node="FlipBackward0")

@@ -21,6 +21,7 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op
@@ -701,7 +702,8 @@ def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> 
         if input.ndim == 0:
             return input.copy(), np.zeros((), np.int64)
         require_elements(name, input, (dim,))
-        return take_chosen(input, np.expand_dims(find(input, dim), dim), dim, keepdim)
+        indices = find(input, dim, keepdims=True).astype(INT64, copy=False)
+        return take_chosen(input, indices, dim, keepdim)
 
     several = hidden_op(input=extremum_formula, node=f"A{name}Backward0", in_order=True)(
         rename(along_dims, f"{called}_along")
@@ -768,13 +770,13 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     if dim is None:
         told = "{}(): dim is required for a tensor without elements"
         require(array.size, told, name, error=IndexError)
-        found = np.asarray(find(array))
+        found = np.asarray(find(array), INT64)
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
     require_elements(name, array, (axis,))
-    return wrap(np.asarray(find(array, axis, keepdims=keepdim)))
+    return wrap(np.asarray(find(array, axis, keepdims=keepdim), INT64))
 
 
 @method
@@ -820,7 +822,8 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 @under_vmap(along)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of nonzero elements, overall or along ``dim``."""
-    return wrap(np.asarray(np.count_nonzero(input._array, normal_dims(dim, input.ndim)), order="C"))
+    found = np.count_nonzero(input._array, normal_dims(dim, input.ndim))
+    return wrap(np.asarray(found, INT64, order="C"))
 
 
 # Norms of vectors.

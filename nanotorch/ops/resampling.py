@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core.arguments import as_int, as_ints, rename, with_memory_errors
 from nanotorch._core.batched import Call, merged, split_samples
+from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
@@ -207,7 +208,7 @@ class Pooling:
     def numbers(self) -> Array:
         """The flat index of each element of a window, relative to the first one."""
         dims = zip(self.kernel, self.dilation, strict=True)
-        return outer_sum([np.arange(k) * d for k, d in dims], self.steps).reshape(-1)
+        return outer_sum([np.arange(k, dtype=INT64) * d for k, d in dims], self.steps).reshape(-1)
 
     @cached_property
     def entries(self) -> Array:
@@ -521,7 +522,7 @@ def adaptive(input: Array, out: Ints) -> tuple[Array, Array]:
         part = input[index_of_last(np.ix_(*rows))]
         number = np.ravel_multi_index(np.ix_(*rows), size)
         if best is None:
-            best, numbers = part, np.broadcast_to(number, part.shape).copy()
+            best, numbers = part, np.broadcast_to(number, part.shape).astype(INT64)
             continue
         greater = (part > best) | np.isnan(part)
         best = np.where(greater, part, best)

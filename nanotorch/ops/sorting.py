@@ -10,7 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, require_bool
 from nanotorch._core.batched import DYNAMIC, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
-from nanotorch._core.dtypes import Number
+from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
@@ -92,9 +92,9 @@ def order_along(input: Array, dim: int, descending: bool = False) -> Array:
     if not input.ndim:
         return np.zeros((), np.int64)
     if not descending:
-        return np.argsort(input, dim, "stable")
+        return np.argsort(input, dim, "stable").astype(INT64, copy=False)
     backwards = np.flip(np.argsort(np.flip(input, dim), dim, "stable"), dim)
-    return input.shape[dim] - 1 - backwards
+    return (input.shape[dim] - 1 - backwards).astype(INT64, copy=False)
 
 
 def sort_arrays(input: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -266,7 +266,7 @@ def define_unique(name: str, node: str, consecutive: bool) -> Any:
         new[1:] = (ordered[1:] != ordered[:-1]).any(1)  # where a run of equal rows begins
         inverse[order] = np.cumsum(new) - 1
         first = np.flatnonzero(new)
-        values, counts = whole[order[first]], np.diff(np.append(first, n))
+        values, counts = whole[order[first]], np.diff(np.append(first, n)).astype(INT64)
         if dim is None or not input.ndim:
             return values, inverse.reshape(input.shape), counts
         return np.moveaxis(np.ascontiguousarray(values), 0, dim), inverse, counts
@@ -449,10 +449,10 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
     """
     check_kind("bincount_cpu", input, kinds="iu")
     require(as_int(minlength) >= 0, "minlength should be >= 0")
-    fits = input.ndim == 1 and input.min(initial=0) >= 0
+    fits = input.ndim == 1 and np.minimum.reduce(input, initial=0) >= 0
     require(fits, "bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
-        return np.bincount(input, minlength=minlength)
+        return np.bincount(input, minlength=minlength).astype(INT64, copy=False)
     require(weights.shape == input.shape, "weights should be 1-d and have the same length as input")
     single = weights.dtype == np.float32
     return np.bincount(input, weights, minlength).astype(np.float32 if single else np.float64)

@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple, rename, to_integer
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
@@ -460,7 +461,7 @@ def define_cumulative(name: str, best: np.ufunc) -> Any:
         values = best.accumulate(input, dim)
         shape = [1] * input.ndim
         shape[dim] = input.shape[dim]
-        place = np.arange(input.shape[dim]).reshape(shape)
+        place = np.arange(input.shape[dim], dtype=INT64).reshape(shape)
         met = (input == values) | (input != input)
         return values, np.maximum.accumulate(np.where(met, place, 0), dim)
 

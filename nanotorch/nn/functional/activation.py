@@ -10,6 +10,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import PLACE
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
@@ -668,7 +669,7 @@ def samples_of_bags(
     total = flat.size
     require(starts.size or not last, "include_last_offset: number of offset should be at least 1")
     ends = starts if last or not starts.size else np.append(starts, total)
-    lengths = np.diff(ends)
+    lengths = np.diff(ends).astype(PLACE, copy=False)
     if starts.size and (starts[0] or starts[-1] > total or (lengths < 0).any()):
         told = f"offsets must begin with 0, not exceed {total} and not decrease, but they are "
         raise RuntimeError(f"{told}{starts.tolist()}")
