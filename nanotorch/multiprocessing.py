@@ -12,6 +12,7 @@ import tempfile
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from multiprocessing import *  # noqa: F403 - PyTorch's module has these names too
 from multiprocessing.heap import Arena
 from multiprocessing.reduction import ForkingPickler
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.arguments import WEBASSEMBLY, require_processes
 from nanotorch._core.bfloat16 import Bfloat16Array
 from nanotorch._core.layout import address, compact_copy, owner_of
 from nanotorch.names.lookup import on_demand, stand_in
@@ -30,6 +32,10 @@ IN_SPAWN = (
     "spawn start_processes"
 )
 stand_in(f"{__name__}.spawn", {__name__: IN_SPAWN})
+NEED_PROCESSES = (
+    "Array Barrier BoundedSemaphore Condition Event JoinableQueue Lock Manager Pool Process Queue "
+    "RLock RawArray RawValue Semaphore SimpleQueue Value"
+)
 
 
 class ProcessException(Exception):  # noqa: N818 - PyTorch's name
@@ -239,7 +245,9 @@ def start_processes(
 
     Raises:
         ProcessException: if one of them fails.
+        RuntimeError: in WebAssembly.
     """
+    require_processes("start_processes()")
     context = multiprocessing.get_context(start_method)
     reports = tempfile.mkdtemp(prefix="processes-")
     files = [str(Path(reports) / str(k)) for k in range(nprocs)]
@@ -258,6 +266,9 @@ def start_processes(
 
 
 spawn = start_processes
+if WEBASSEMBLY:  # Python's own errors there are about modules that it lacks
+    for _name in NEED_PROCESSES.split():
+        globals()[_name] = partial(require_processes, f"multiprocessing.{_name}")
 
 
 on_demand(__name__)

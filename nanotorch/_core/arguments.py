@@ -13,6 +13,19 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
+# The machine. In WebAssembly, Python has neither processes nor threads.
+
+
+WEBASSEMBLY = sys.platform in ("emscripten", "wasi")
+NO_PROCESSES = "needs processes, which Python in WebAssembly cannot start"
+
+
+def require_processes(name: str) -> None:
+    """Raise RuntimeError in WebAssembly, where ``name`` cannot have the processes it needs."""
+    if WEBASSEMBLY:
+        raise RuntimeError(f"{name} {NO_PROCESSES}")
+
+
 # Memory: how much freed memory the process keeps, and the errors when memory runs out.
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -375,6 +376,9 @@ class Twister:
             return self._seed, self._fresh, self._spare, start, self._ahead.used
 
     def _twister(self) -> bytes:
+        if sys.platform == "wasi":  # `ctypes` is without effect there
+            held = self._bits.state["state"]
+            return np.append(held["key"], np.uint32(held["pos"])).tobytes()
         # A copy of NumPy's structure, which takes a hundredth of the time of its `state`.
         return ctypes.string_at(self._address, 4 * _WORDS + 4)
 
@@ -508,7 +512,7 @@ def shuffle(partners: I64) -> I64:
         few = list(range(len(partners) + 1))  # its items are faster to swap than an array's
         for place, partner in enumerate(partners.tolist()):
             few[place], few[partner] = few[partner], few[place]
-        return np.array(few)
+        return np.array(few, np.int64)
     # Where does the element come from that each swap puts into place? At swap i, what stands at
     # place i was put there by the last swap k < i whose partner was i, and it had stood at place k
     # before: so it is `here[i] = here[k]`, or i itself if there was no such swap. What swap i puts
@@ -895,7 +899,7 @@ class Generator(Twister):
         if not replacement or num_samples == 1:
             # The largest of w / e, e exponential, is the first of a race with rates w.
             race = weights / self.exponential(weights.shape, weights.dtype)
-            return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples].copy()
+            return np.argsort(-race, axis=-1, kind="stable")[..., :num_samples].astype(np.int64)
         rows = weights.reshape(-1, weights.shape[-1])
         total = np.float64 if weights.itemsize == 8 else np.float32
         picked = np.empty((len(rows), num_samples), np.int64)

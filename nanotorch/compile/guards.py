@@ -8,8 +8,8 @@ import gc
 import inspect
 import math
 import operator
+import os
 import sys
-import sysconfig
 import threading
 import types
 import warnings
@@ -19,6 +19,7 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar
 
@@ -48,7 +49,7 @@ from nanotorch.optim.rules import SGD, AdamW, Rule
 # step; `Guards` follows the objects that the called code can reach.
 
 
-STANDARD = (sysconfig.get_paths()["stdlib"], "<frozen")
+STANDARD = (str(Path(os.__file__).parent), "<frozen")
 # Parts of the library with effects beyond tensors.
 OUTWARD = tuple(
     PACKAGE + name

@@ -23,12 +23,12 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from shutil import disk_usage
 from typing import Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from nanotorch._core.arguments import require_processes
 from nanotorch._core.call_site import warn_once
 
 __all__ = [
@@ -176,7 +176,7 @@ class ProcessGroup:
             window.Unlock_all()
             window.Free()
         host = comm.Split_type(MPI.COMM_TYPE_SHARED)
-        room = disk_usage(SHARED).free if SHARED.is_dir() else 2 * size
+        room = shutil.disk_usage(SHARED).free if SHARED.is_dir() else 2 * size
         fits = host.Get_size() == self.size() and room >= 2 * size
         host.Free()
         told = comm.allgather((size, fits))
@@ -448,6 +448,7 @@ def init_process_group(
         refuse(f"rank {me} is not in the range of {size} processes, 0 to {size - 1}")
     limit = DEFAULT_TIMEOUT if timeout is None else timeout
     if size > 1 or is_launched():
+        require_processes("a group of several processes")
         if not is_launched():
             join_guardian(init_method, me, size, limit.total_seconds())
             end_all_with_an_error()
@@ -664,8 +665,9 @@ def launcher() -> str:
     """The path of `mpiexec`: this Python's environment's, or else the one in ``PATH``.
 
     Raises:
-        RuntimeError: if there is none.
+        RuntimeError: if there is none, and in WebAssembly.
     """
+    require_processes("mpiexec")
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import stat
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -55,7 +56,8 @@ def write_atomically(
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
-    if os.name == "posix":  # the new name survives a crash only once its directory is on the disk
+    # The new name survives a crash only once its directory is on the disk; WASI has no such call.
+    if os.name == "posix" and sys.platform != "wasi":
         descriptor = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)

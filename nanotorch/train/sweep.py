@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core import arguments
 from nanotorch.serialization.files import write_atomically
 
 from . import commands, ranks
@@ -468,6 +469,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 def sweep(options: argparse.Namespace) -> int:
     """Run the sweep that the options describe; return the exit code."""
+    if arguments.WEBASSEMBLY:
+        raise usage_error("sweep", arguments.NO_PROCESSES)
     pool: Any = None
     if ranks.launched() > 1:
         if (futures := sys.modules.get("mpi4py.futures")) is None:

@@ -1,5 +1,6 @@
-"""Arguments: of the wrong kind, in their former order; and memory that is used again."""
+"""Arguments: of the wrong kind, in their former order; memory that is used again; the machine."""
 
+import argparse
 import inspect
 import platform
 import subprocess
@@ -9,8 +10,13 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import call_site
+from nanotorch import distributed, multiprocessing
+from nanotorch._core import arguments, call_site
 from nanotorch._core.arguments import as_int, as_ints
+from nanotorch.distributed.group import launcher
+from nanotorch.train.config import ConfigError
+from nanotorch.train.sweep import sweep
+from nanotorch.utils.data import DataLoader
 
 
 def test_an_error_without_an_operation_names_none() -> None:
@@ -85,3 +91,22 @@ def test_a_power_of_integers_by_a_number_of_numpy_is_a_float(kind: type) -> None
     assert torch.pow(x, kind(1.5)).tolist() == [1.0, 8.0, 0.0]
     assert (x > 0).pow(kind(1.5)).tolist() == [1.0, 1.0, 0.0]
     assert torch.pow(x, np.int64(2)).tolist() == [1, 16, 0]
+
+
+def test_what_needs_processes_says_so_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In WebAssembly; a loader with workers reads all the same, after one warning."""
+    monkeypatch.setattr(arguments, "WEBASSEMBLY", True)
+    monkeypatch.setattr(call_site, "said", set())
+    for call in (
+        lambda: multiprocessing.spawn(print),
+        lambda: distributed.init_process_group(rank=1, world_size=2),
+        launcher,
+        lambda: sweep(argparse.Namespace()),
+    ):
+        with pytest.raises((RuntimeError, ConfigError), match=arguments.NO_PROCESSES):
+            call()
+    workers = {"num_workers": 2, "prefetch_factor": 4, "persistent_workers": True, "timeout": 9}
+    with pytest.warns(UserWarning, match="num_workers=0") as caught:
+        loaders = [DataLoader([1, 2, 3], 2, **workers) for _ in range(2)]
+    assert [[batch.tolist() for batch in loader] for loader in loaders] == [[[1, 2], [3]]] * 2
+    assert [w.filename for w in caught] == [__file__]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, overload
 
 import numpy as np
 
-from nanotorch._core.call_site import warn
+from nanotorch._core import arguments
+from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import Generator, default_generator
@@ -136,6 +137,13 @@ class DataLoader(Generic[T_co]):
         if num_workers == 0 and (persistent_workers or prefetch_factor is not None):
             name = "persistent_workers" if persistent_workers else "prefetch_factor"
             raise ValueError(f"{name} option needs num_workers > 0")
+        if num_workers and arguments.WEBASSEMBLY:
+            warn_once(
+                "Python in WebAssembly cannot start processes, so a DataLoader with workers reads "
+                "in this process: num_workers=0"
+            )
+            num_workers, timeout, multiprocessing_context = 0, 0, None
+            prefetch_factor, persistent_workers = None, False
         self.dataset = dataset
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
