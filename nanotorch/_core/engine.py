@@ -16,6 +16,7 @@ from nanotorch._core.bfloat16 import cast
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
     CUT_OFF,
+    IN_VARIABLE,
     LEAF,
     NO_EDGE,
     AccumulateGrad,
@@ -719,8 +720,7 @@ def accumulate_leaves(leaves: dict[Tensor, Any]) -> None:
             leaf, g = leaves.popitem()
             if leaf._history is LEAF and leaf._grad is None:
                 array = leaf._array
-                # Two references if `g` is held only here: from this variable and from the call.
-                if references(g) != 2 or not can_take(g, array):
+                if references(g) != IN_VARIABLE or not can_take(g, array):
                     g = copy_like(g, array)
                 leaf._grad = wrap(g)
             elif leaf.requires_grad:  # the user may have turned it off since

@@ -387,6 +387,15 @@ accumulating = threading.RLock()
 references = sys.getrefcount
 
 
+def references_of_variable() -> int:
+    """The `references` of what only a variable holds; before Python 3.14, a call holds it, too."""
+    variable = object()
+    return references(variable)
+
+
+IN_VARIABLE = references_of_variable()
+
+
 def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
     """Add a bare gradient to the gradient of a leaf. The caller holds `accumulating`.
 
@@ -411,8 +420,8 @@ def can_take(g: Any, array: np.ndarray) -> bool:
     if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
         return False
     whole = g.base
-    # Three references if only `g` holds `whole`: from `g`, from this variable, from the call.
-    return whole is None or (references(whole) == 3 and whole.nbytes == g.nbytes)
+    # One more reference if only `g` holds `whole`.
+    return whole is None or (references(whole) == IN_VARIABLE + 1 and whole.nbytes == g.nbytes)
 
 
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.graph import IN_VARIABLE
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import ALONE, Tensor, wrap
 
@@ -95,7 +96,7 @@ def is_movable(tensor: Any, kind: np.dtype) -> bool:
     array = tensor._array
     memory: Any = array.base
     if type(memory) is np.ndarray and memory.flags.owndata:  # there may be other views of it
-        own = getrefcount(memory) == ALONE + 1
+        own = getrefcount(memory) == IN_VARIABLE + 1
     else:  # others share the memory of a file or a buffer
         own = array.flags.owndata or isinstance(memory, Part)
     del memory

@@ -50,14 +50,15 @@ def test_gradients_are_cast_to_the_dtype_of_their_input() -> None:
 
 def test_a_leafs_gradient_is_stolen_or_copied_never_shared() -> None:
     """What a formula made for one edge is kept; what somebody else holds is copied."""
-    x = torch.ones(3, requires_grad=True)
-    w = torch.ones(3, requires_grad=True)
     seed = torch.tensor([1.0, 2.0, 3.0])
-    (x + w).backward(seed)
-    arrays = [t.grad.numpy() for t in (x, w)] + [seed.numpy()]
-    for k, one in enumerate(arrays):
-        for other in arrays[k + 1 :]:
-            assert not np.shares_memory(one, other)
+    for start in (lambda y: y.backward(seed), lambda y: (y * seed).sum().backward()):
+        x = torch.ones(3, requires_grad=True)
+        w = torch.ones(3, requires_grad=True)
+        start(x + w)
+        arrays = [t.grad.numpy() for t in (x, w)] + [seed.numpy()]
+        for k, one in enumerate(arrays):
+            for other in arrays[k + 1 :]:
+                assert not np.shares_memory(one, other)
     z = torch.ones(3, requires_grad=True)
     z.sum().backward()
     assert z.grad.numpy().flags.writeable
