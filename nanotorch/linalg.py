@@ -65,7 +65,7 @@ def matrix_rank(
     if tol is not None:
         atol, rtol = tol, 0.0
     sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else svd_arrays(array, False)[1]
-    return wrap(np.asarray(counts_as_nonzero(sizes, array, atol, rtol).sum(-1)))
+    return wrap(np.asarray(counts_as_nonzero(sizes, array, atol, rtol).sum(-1, dtype=np.int64)))
 
 
 @under_vmap(separately)

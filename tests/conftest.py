@@ -4,7 +4,9 @@ import gc
 import os
 import random
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +26,50 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The many processes that tests start compile the modules once, also where a container sets this.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+# Tests that WebAssembly cannot pass, by the reason: first by what they ask of it in vain, in the
+# words of its refusal; then by parts of their names.
+REFUSALS = {
+    "can't start new thread": "there are no threads",
+    "does not support processes": "there are no processes",
+    "cannot start processes": "there are no processes",
+    "mmap is unavailable": "there is no shared memory",
+    "has no attribute 'setitimer'": "there are no timers that interrupt",
+}
+UNLIKE = {
+    "there are no threads": ["saved_values-packing"],
+    "there are no processes": ["data_workers-workers"],
+    "NumPy's integers have 32 bits": ["creation-shared", "core_tensor-calls", "data_loader-co"],
+    "no array reaches over 2 GB, not even a view": [
+        *["mistakes-too_large", "mistakes-of_a_higher_kind", "mistakes-of_forms"],
+        "test_what_reaches_beyond_the_end",
+    ],
+    "of 0.0 and -0.0, NumPy's maximum is another one": ["numbers-of_one", "numbers-of_two"],
+    "C leaves open what -1.0 is as uint8": ["test_as_pytorch[torch.zeros(2, dtype=torch.uint8)"],
+    "the C library rounds logarithms otherwise": ["nn_random-drawn"],
+    "protobuf in pure Python prints numbers otherwise": ["tensorboard_writer-"],
+}
+
+if sys.platform == "wasi":
+
+    def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+        """Skip the tests of `UNLIKE`."""
+        for reason, names in UNLIKE.items():
+            for item in items:
+                if any(name in item.nodeid for name in names):
+                    item.add_marker(pytest.mark.skip(f"WebAssembly: {reason}"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call() -> Generator[None, Any, Any]:
+        """Skip a test that meets a refusal."""
+        try:
+            return (yield)
+        except Exception as error:
+            for words, reason in REFUSALS.items():
+                if words in str(error):
+                    pytest.skip(f"WebAssembly: {reason}")
+            raise
 
 
 gc.disable()  # collected tests stay

@@ -64,7 +64,10 @@ def faults(first: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do otherwise")
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.libc_ver()[0] != "glibc",
+    reason="other C libraries do otherwise",
+)
 def test_freed_memory_is_kept() -> None:
     assert faults("import nanotorch") < 100
     assert faults("") > 1000
@@ -96,7 +99,6 @@ def test_a_power_of_integers_by_a_number_of_numpy_is_a_float(kind: type) -> None
 def test_what_needs_processes_says_so_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """In WebAssembly; a loader with workers reads all the same, after one warning."""
     monkeypatch.setattr(arguments, "WEBASSEMBLY", True)
-    monkeypatch.setattr(call_site, "said", set())
     for call in (
         lambda: multiprocessing.spawn(print),
         lambda: distributed.init_process_group(rank=1, world_size=2),
@@ -107,6 +109,6 @@ def test_what_needs_processes_says_so_where_there_are_none(monkeypatch: pytest.M
             call()
     workers = {"num_workers": 2, "prefetch_factor": 4, "persistent_workers": True, "timeout": 9}
     with pytest.warns(UserWarning, match="num_workers=0") as caught:
-        loaders = [DataLoader([1, 2, 3], 2, **workers) for _ in range(2)]
-    assert [[batch.tolist() for batch in loader] for loader in loaders] == [[[1, 2], [3]]] * 2
+        loader = DataLoader([1, 2, 3], 2, **workers)
+    assert [batch.tolist() for batch in loader] == [[1, 2], [3]]
     assert [w.filename for w in caught] == [__file__]

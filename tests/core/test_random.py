@@ -283,10 +283,10 @@ def swapped_one_by_one(partners: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("length", [0, 1, 383, 384, 400, 9000, 16384, 16432, 16479, 20000])
 @pytest.mark.parametrize("kind", ["random", "last", "self", "next", "reverse"])
 def test_swaps_at_once_are_swaps_one_by_one(length: int, kind: str) -> None:
-    places = np.arange(length)
+    places = np.arange(length, dtype=np.int64)
     partners = {
         "random": places + np.random.default_rng(0).integers(0, length + 1 - places),
-        "last": np.full(length, length),
+        "last": np.full(length, length, np.int64),
         "self": places,
         "next": places + 1,
         "reverse": np.maximum(places, length - places),

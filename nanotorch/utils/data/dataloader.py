@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, overload
 import numpy as np
 
 from nanotorch._core import arguments
-from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.call_site import warn
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.random import Generator, default_generator
@@ -138,7 +138,7 @@ class DataLoader(Generic[T_co]):
             name = "persistent_workers" if persistent_workers else "prefetch_factor"
             raise ValueError(f"{name} option needs num_workers > 0")
         if num_workers and arguments.WEBASSEMBLY:
-            warn_once(
+            warn(
                 "Python in WebAssembly cannot start processes, so a DataLoader with workers reads "
                 "in this process: num_workers=0"
             )
