@@ -12,7 +12,6 @@ import tempfile
 import traceback
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from multiprocessing import *  # noqa: F403 - PyTorch's module has these names too
 from multiprocessing.heap import Arena
 from multiprocessing.reduction import ForkingPickler
@@ -266,9 +265,17 @@ def start_processes(
 
 
 spawn = start_processes
-if WEBASSEMBLY:  # Python's own errors there are about modules that it lacks
-    for _name in NEED_PROCESSES.split():
-        globals()[_name] = partial(require_processes, f"multiprocessing.{_name}")
+
+
+class Refused:
+    """What needs processes, in WebAssembly: Python's own errors there name parts of Python."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        require_processes(f"multiprocessing.{type(self).__name__}")
+
+
+if WEBASSEMBLY:
+    globals().update({name: type(name, (Refused,), {}) for name in NEED_PROCESSES.split()})
 
 
 on_demand(__name__)

@@ -101,6 +101,7 @@ def test_what_needs_processes_says_so_where_there_are_none(monkeypatch: pytest.M
     monkeypatch.setattr(arguments, "WEBASSEMBLY", True)
     for call in (
         lambda: multiprocessing.spawn(print),
+        lambda: multiprocessing.Refused(target=print),
         lambda: distributed.init_process_group(rank=1, world_size=2),
         launcher,
         lambda: sweep(argparse.Namespace()),
