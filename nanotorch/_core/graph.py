@@ -385,15 +385,8 @@ LEAF, ASK = object(), object()
 # One lock serves all leaves: an accumulator lives no longer than its graph.
 accumulating = threading.RLock()
 references = sys.getrefcount
-
-
-def references_of_variable() -> int:
-    """The `references` of what only a variable holds; before Python 3.14, a call holds it, too."""
-    variable = object()
-    return references(variable)
-
-
-IN_VARIABLE = references_of_variable()
+# The `references` of what only a variable holds: before Python 3.14, a call holds it, too.
+IN_VARIABLE = (lambda variable: references(variable))(object())
 
 
 def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
