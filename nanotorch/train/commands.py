@@ -128,7 +128,8 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
     except KeyboardInterrupt as error:
         return ranks.end_rank("\ninterrupted", 128 + number_of(error))
     except OSError as error:
-        return ranks.end_rank(f"error: {name_text(str(error))}", unreadable)
+        name = "" if error.filename is None else f"{name_text(str(error.filename))}: "
+        return ranks.end_rank(f"error: {name}{error.strerror or error}", unreadable)
 
 
 # Streams whose readers may end, as in `train.py ... | head`, and signals.
@@ -325,7 +326,8 @@ def import_module(name: str) -> None:
     except ModuleNotFoundError as error:
         if is_file or error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # it imports something else that is missing
-        file = f"; did you mean {name}.py?" if Path(f"{name}.py").is_file() else ""
+        there = os.path.isfile(f"{name}.py")  # noqa: PTH113 - that of Path refuses names too long
+        file = f"; did you mean {name}.py?" if there else ""
         message = f"no module {quoted(error.name)} in this directory or on Python's path{file}"
         raise usage_error(option, message) from None
     if is_file and Path(module.__file__ or "").resolve() != path:

@@ -227,7 +227,7 @@ class Preprocessing:
             raise ValueError(f"a shape of {list(shape)} does not fit {count} features")
         if columns and sum(len(column.features) for column in columns) != count:
             raise ValueError(f"the columns do not make {count} features")
-        if len(record["features"]) not in (0, count):
+        if len(record["features"]) not in ((count,) if columns else (0, count)):
             raise ValueError(f"has {len(record['features'])} feature names for {count} features")
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise ValueError(f"the delimiter cannot be {quoted(delimiter)}")

@@ -144,7 +144,8 @@ def fit(
             if directory is None:
                 raise refusal("resume", "needs `directory`, where the run to resume is")
             newest = Path(directory) / LATEST
-            resume = newest.with_suffix("") if newest.exists() else False
+            there = os.path.exists(newest)  # noqa: PTH110 - that of Path refuses names too long
+            resume = newest.with_suffix("") if there else False
         if not isinstance(resume, bool):
             return resume_fit(loaded, experiment, resume, verbose)
         return start_run(loaded, experiment, (), PROGRAM, verbose, scratch=directory is None)

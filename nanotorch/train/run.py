@@ -42,6 +42,7 @@ from .config import (
     Problem,
     did_you_mean,
     name_text,
+    quoted,
     raise_all,
     refusal,
 )
@@ -344,7 +345,8 @@ def start_run(
             directory = run_directory.create_run_directory(root, name, loaded.config.log.timed)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            for path in (root / name).parents:
+            in_the_way = isinstance(error, NotADirectoryError | FileExistsError)
+            for path in (root / name).parents if in_the_way else ():
                 if (path.exists() or path.is_symlink()) and not path.is_dir():
                     reason = f"'{name_text(str(path))}' is not a directory"
             message = f"cannot create a run directory in '{name_text(str(root / name))}': {reason}"
@@ -756,11 +758,15 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
         if path.name == NEWEST and not path.exists():
             note = (path.parent if path.parent.name else Path("runs")) / run_directory.LATEST
             try:
-                text = read_limited(note, LARGEST_NOTE).decode("utf-8", "replace")
-                path = note.parent / text.strip()
+                name = read_limited(note, LARGEST_NOTE).decode("utf-8", "replace").strip()
             except FileNotFoundError:
                 message = f"is missing: no run yet; train one: {call_again()} --config FILE"
                 raise CheckpointError(note, message) from None
+            path = note.parent / name
+            outside = Path(name).is_absolute() or ".." in Path(name).parts
+            if outside or not any((path / file).exists() for file in (RECORD, "config.yaml")):
+                message = f"names {quoted(name)}, which is no run in {note.parent}; name the run"
+                raise CheckpointError(note, f"{message} itself instead of {NEWEST}")
         for place in (path, Path("runs") / path):
             # Python 3.13's `glob` raises ValueError for a name with a null character.
             runs = place.glob("*/config.yaml") if place.is_dir() else ()

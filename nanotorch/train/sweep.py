@@ -264,7 +264,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot is not None:
         path = Path(options.plot)
         if path.suffix.lower() not in FORMATS:
-            raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {options.plot!r}")
+            raise CommandError(f"--plot writes {', '.join(FORMATS)}, not {quoted(options.plot)}")
         if belongs_to_run(path):
             taken = f"{name_text(options.plot)} is a picture of a run"
             raise CommandError(f"--plot: {taken}; choose another name")
@@ -346,8 +346,8 @@ def draw(outcomes: Sequence[Outcome], metric: str, path: Path) -> None:
         raise CommandError(f"{metric} has no curve in these runs")
     try:
         comparison(curves, metric).savefig(path)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise CommandError(f"--plot: cannot write {name_text(str(path))}: {reason}") from None
 
 
@@ -489,8 +489,8 @@ def sweep(options: argparse.Namespace) -> int:
     name = run_name(Path(options.config).stem)
     try:
         directory = create_run_directory(Path(options.dir), f"{name}_sweep")
-    except OSError as error:
-        message = f"cannot create a directory there: {error.strerror or error}"
+    except (OSError, ValueError) as error:
+        message = f"cannot create a directory there: {getattr(error, 'strerror', None) or error}"
         raise usage_error(f"--dir {options.dir}", message) from None
     jobs = options.jobs if pool is None else pool.num_workers
     print(f"{len(chosen)} runs, {jobs} at a time, in {directory}", flush=True)

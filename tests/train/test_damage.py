@@ -336,12 +336,12 @@ def replaced(tree: Any, keys: tuple[Any, ...], value: Any) -> Any:
 LONG = "x" * 100_000
 
 
-def test_a_table_for_a_model_whose_features_have_no_names(whole: Path) -> None:
+@pytest.mark.parametrize("columns", [{}, {"columns": []}])  # none as for arrays without names
+def test_a_table_for_a_model_whose_features_have_no_names(columns: Any, whole: Path) -> None:
     write_example(Path())
-    made_up = {"columns": [], "features": []}  # as of a model of arrays without names
     record = json.loads((whole / "preprocessing.json").read_bytes())
     run = Path(shutil.copytree(whole, "run"))
-    (run / "preprocessing.json").write_text(json.dumps(record | made_up))
+    (run / "preprocessing.json").write_text(json.dumps(record | columns | {"features": []}))
     assert answer("predict", run) == 2
 
 
@@ -350,11 +350,11 @@ def test_a_table_for_a_model_whose_features_have_no_names(whole: Path) -> None:
 def test_whatever_is_in_a_place_of_a_record_there_is_an_answer(name: str, whole: Path) -> None:
     write_example(Path())
     tree = json.loads((whole / name).read_bytes())
-    values = [MISSING, None, -1, {"y": [1]}, [], [[]], 2**63, LONG, [LONG]]
+    values = [MISSING, None, -1, 0.5, "", {"y": [1]}, [], [[]], ["a", "b"], 2**63, LONG, [LONG]]
     for keys, value in itertools.product(keys_of(tree), values):
         run = Path(shutil.copytree(whole, "run"))
         (run / name).write_text(json.dumps(replaced(tree, keys, value)))
-        for command in ("resume", "predict", "compare"):
+        for command in ("predict", "compare", "resume"):  # resuming writes the records again
             answer(command, run)
         shutil.rmtree(run)
 
@@ -431,14 +431,21 @@ WAYS = {
 }
 INSIDE = ("a base", "a table", "a table of a part", "an archive", "an array", "a text")
 """Where names stand in text in UTF-8."""
+WRITTEN = {
+    "a directory of runs": (REGRESSION, "train --config x.yaml log.dir=FILE"),
+    "a directory of a sweep": ("", "sweep --config x.yaml --dir FILE seed=1"),
+    "a picture": ("", "compare latest --plot FILE"),
+    "predictions": ("", "predict latest table.csv --output FILE"),
+}
 SUFFIXES = {
     "an archive": ".npz", "an array": ".npy", "arrays of samples": ".npz", "a module": ".py",
+    "a picture": ".png",
 }  # fmt: skip
 
 
 def refused(way: str, *files: str) -> None:
     """Fail unless each of the files is refused where it is named in that way."""
-    text, command = WAYS[way]
+    text, command = (WAYS | WRITTEN)[way]
     write_example(Path())
     if "latest" in command:
         assert said("train --config x.yaml")[0] == 0
@@ -448,6 +455,7 @@ def refused(way: str, *files: str) -> None:
         code, _, errors = said(*(word.replace("FILE", file) for word in command.split()))
         assert code == 2, errors
         assert "Traceback" not in errors
+        assert "Errno" not in errors
         assert 0 < errors.count("\n") <= 3
         assert len(errors) < 1500
 
@@ -464,10 +472,12 @@ def test_whatever_is_there(way: str) -> None:
     refused(way, *files)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS, *WRITTEN])
 def test_names_of_no_file(way: str) -> None:
-    names = ["x" * 5000, "d/" * 2500, "table.csv/x", "none"]
+    names = ["x" * 300, "x" * 5000, "d/" * 2500 + "x", "table.csv/x"]
+    if way not in WRITTEN:
+        names += ["none"]
     if way not in INSIDE:
-        names += ["x\ny", "a\0b", "\udcff"]
+        names += ["a\0b"] if way in WRITTEN else ["x\ny", "a\0b", "\udcff"]
     refused(way, *(name + SUFFIXES.get(way, ".csv") for name in names))
     assert Path("table.csv").read_text("utf-8") == TABLE

@@ -318,6 +318,8 @@ WRONG: dict[str, str] = {
     "validation=0.001": "validation: 0.001 of 60 samples leaves one part empty",
     "validation=2": "validation: 2 of 60 samples leaves one part empty; give a fraction between 0",
     "directory=5": "directory: expected a path or None; got int",
+    "directory='x' * 300": "directory: cannot create a run directory in 'xxx",
+    "directory='x' * 300, resume=True": "directory: cannot create a run directory in 'xxx",
     "resume=5": "resume: expected True, False, 'latest' or a path; got int",
     "verbose='yes'": "verbose: expected True or False; got str",
     "LOADER, validation=0.5, batch_size=32": "validation: cannot be a fraction of a DataLoader",

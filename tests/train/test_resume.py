@@ -185,6 +185,21 @@ def test_a_finished_run_is_left_alone() -> None:
     assert resume("elsewhere/latest").status == "finished"
 
 
+def test_latest_is_a_run_in_that_directory() -> None:
+    run = finished(REGRESSION)
+    shutil.copytree(run, "elsewhere")
+    Path("runs/link").symlink_to(Path("elsewhere").resolve())
+    names = ["../elsewhere", str(Path("elsewhere").resolve()), "", ".", "x", "none", "a\0b"]
+    for name in [*names, f"x/{run.name}/checkpoints", "n" * 300]:
+        Path("runs/latest.txt").write_text(f"{name}\n", "utf-8")
+        for command in ("train --resume latest", "predict latest table.csv"):
+            error = mistake(command)
+            assert error.startswith("error: runs/"), name
+            assert error.count("\n") == 1, name
+    Path("runs/latest.txt").write_text("link", "utf-8")  # somebody's own way to keep runs
+    assert resume("latest").status == "finished"
+
+
 def test_the_record_tells_of_the_resumption_and_halves_are_removed() -> None:
     copy = killed(finished(REGRESSION), 3)
     theirs = [copy / ".run.json-notes", copy / ".x-01234567", copy / "checkpoints/.keep"]

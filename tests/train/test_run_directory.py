@@ -279,7 +279,7 @@ def test_a_disk_that_may_only_be_read() -> None:
     script = f"mount --bind runs runs && mount -o remount,ro,bind runs && {command}"
     done = run(on_own_disk(script))
     assert done.returncode == 1
-    assert re.fullmatch(r"error: \[Errno 30\] Read-only file system: 'runs/x/[^']+'\n", done.stderr)
+    assert re.fullmatch(r"error: runs/x/[^:]+: Read-only file system\n", done.stderr)
     assert sorted(path.name for path in (result.directory / "checkpoints").iterdir()) == before
     assert resume(result.directory, "train.epochs=9").status == "finished"
 
@@ -291,7 +291,7 @@ def test_a_file_that_may_not_grow_leaves_the_last_good_checkpoint() -> None:
     command += ["checkpoint.every=20"]
     done = run(["sh", "-c", f"ulimit -f 60; {shlex.join(command)}"])
     assert done.returncode == 1
-    assert re.fullmatch(r"error: \[Errno 27\] File too large: 'runs/x/[^']+'\n", done.stderr)
+    assert re.fullmatch(r"error: runs/x/[^:]+: File too large\n", done.stderr)
     (directory,) = Path("runs/x").iterdir()
     assert record_of(directory)["status"] == "failed"
     steps = kept(directory, "step")
@@ -322,7 +322,7 @@ def test_a_full_disk_is_one_line_and_leaves_good_checkpoints(size: str, override
     script += "ls -A runs/x/*/checkpoints 2>/dev/null; cat runs/x/*/run.json; exit $code"
     done = run(on_own_disk(script))
     assert done.returncode == 1
-    error = r"error: \[Errno 28\] No space left on device: 'runs/x/[^']+'\n"
+    error = r"error: runs/x/[^:]+: No space left on device\n"
     assert re.fullmatch(error, done.stderr)
     names, _, record = done.stdout.rpartition("checkpoints:\n")[2].partition("{")
     # What was written before is there, and nothing half written.
