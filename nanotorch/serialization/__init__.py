@@ -441,7 +441,7 @@ class Encoder:
 
     def _named(self, value: Any, path: tuple[Any, ...]) -> str:
         """Store the values under a new name, which is returned; each place stores them again."""
-        wanted = ".".join(map(str, path)) or "tensor"
+        wanted = ".".join(map(str, path)).encode("utf-8", "backslashreplace").decode() or "tensor"
         name, number = wanted, 1
         while name in self.tensors or name == RESERVED:
             number += 1

@@ -129,6 +129,16 @@ def test_objects_are_held_with_a_module_or_without_one() -> None:
     assert found["f"] is F.relu
 
 
+@pytest.mark.parametrize("value", [print, int, torch.finfo, Options, torch.Tensor.add])
+def test_classes_and_functions_are_loaded_once_allowed(value: Any) -> None:
+    file = written({"f": value})
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[.*weights_only=False"):
+        loaded(file)
+    with safe_globals([value]):
+        assert loaded(file)["f"] is value
+    assert loaded(file, weights_only=False)["f"] is value
+
+
 def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
     net = nn.Sequential(Net())
     with (tmp_path / "log").open("w") as file:

@@ -159,7 +159,9 @@ def test_a_flat_state_has_its_keys_for_other_readers(tmp_path: Path) -> None:
 
 def test_names_that_would_be_the_same() -> None:
     obj = {"a.b": torch.ones(1), "a": {"b": torch.zeros(1)}, "__metadata__": torch.ones(2)}
+    obj |= {"\udcff": torch.ones(3), r"\udcff": torch.ones(4)}  # the first is no text in UTF-8
     found = through(obj)
+    assert [*map(len, found.values())] == [1, 1, 2, 3, 4]
     assert torch.equal(found["a"]["b"], torch.zeros(1))
     assert torch.equal(found["a.b"], torch.ones(1))
     assert torch.equal(found["__metadata__"], torch.ones(2))
