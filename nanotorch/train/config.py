@@ -233,26 +233,38 @@ def decode_text(data: bytes, source: str, advice: str = "") -> str:
 
 
 SYNONYMS = {
-    "learning_rate": "lr", "rate": "p", "l2": "weight_decay", "max_grad_norm": "clip_norm",
-    "dense": "Linear", "units": "out_features", "filters": "out_channels", "mae": "L1Loss",
-    "file": "csv", "path": "csv", "label": "target", "labels": "target", "normalize": "standardize",
-    "sep": "delimiter", "type": "name", "task": "experiment", "random_state": "seed",
-    "num_epochs": "epochs", "max_epochs": "epochs", "grad_clip": "clip_norm", "metric": "monitor",
-    "output_dir": "dir", "batch": "batch_size",
+    "learning_rate": "lr", "eta": "lr", "rate": "p", "l2": "weight_decay", "beta1": "betas",
+    "beta2": "betas", "dense": "Linear", "units": "out_features", "filters": "out_channels",
+    "mae": "L1Loss", "file": "csv", "path": "csv", "label": "target", "labels": "target",
+    "normalize": "standardize", "sep": "delimiter", "separator": "delimiter", "type": "name",
+    "task": "experiment", "random_state": "seed", "batch": "batch_size", "dataset": "data",
+    "max_grad_norm": "clip_norm", "grad_clip": "clip_norm", "clip_grad": "clip_norm",
+    "gradient_clip_val": "clip_norm", "accumulate_grad_batches": "accumulate",
+    "gradient_accumulation_steps": "accumulate", "eval_steps": "validate_every",
+    "log_every": "every", "log_every_n_steps": "every", "save_every": "every",
+    "save_steps": "every", "logging_steps": "every", "warmup_steps": "warmup",
+    "progress_bar": "progress", "criterion": "loss", "metric": "monitor", "output_dir": "dir",
+    "out_dir": "dir", "logger": "log", "logging": "log",
 }  # fmt: skip
 """The names in other programs of keys and components here."""
-SURE = 0.8
+SURE = 0.85
 """The least likeness of a misspelt name to a known one for which it counts as this one."""
 ABSENT = dict.fromkeys(
-    ("device", "gpu", "gpus", "cuda", "mps", "accelerator"), "nanotorch runs on the CPU only"
+    ("device", "devices", "gpu", "gpus", "cuda", "mps", "accelerator"),
+    "nanotorch runs on the CPU only",
 )
+ABSENT |= dict.fromkeys(
+    ("precision", "mixed_precision", "dtype", "amp", "fp16", "bf16"),
+    "samples and model keep the precision that they have",
+)
+ABSENT["metrics"] = "the metrics of the loss are always measured"
 ABSENT |= dict.fromkeys(("num_workers", "workers", "pin_memory"), "all samples are in memory")
 ABSENT["earlystopping"] = "the section early_stopping: {patience: 5} does this"
 ABSENT["modelcheckpoint"] = "the section checkpoint: {monitor: validation/loss} does this"
 """Names of other programs that have no use here, with the reasons."""
 
 
-def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+def closest(word: str, known: Iterable[str], likeness: float = 0.75) -> str | None:
     """Return the known word closest to `word`; None if none is close.
 
     Args:
@@ -266,9 +278,16 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     for text in (whole, last, SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
-    begun = [choice for choice in by_lower_case if choice.startswith(whole)]
-    if begun and likeness < SURE and len(whole) > 2:
-        return by_lower_case[min(begun, key=len)]
+    foreign = last in SYNONYMS or last in ABSENT  # another program's name is no misspelling
+    if likeness < SURE and len(whole) > 2:
+        longer = [c for c in by_lower_case if c.startswith(whole) or c.endswith(f"_{whole}")]
+        if longer:
+            return by_lower_case[min(longer, key=len)]
+        within = [c for c in by_lower_case if len(c) > 2 and f"_{c}_" in f"_{whole}_"]
+        if within and not foreign:
+            return by_lower_case[max(within, key=lambda c: (len(c), whole.startswith(c)))]
+    if foreign:
+        return None
     ratios, matcher = dict[str, float](), SequenceMatcher(b=whole)
     for choice in by_lower_case:
         matcher.set_seq1(choice)
@@ -284,8 +303,7 @@ def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
     """
     choices = list(known)
     if meant := closest(word, choices):
-        advice = f" {advice}" if advice and not closest(word, choices, 0.7) else ""
-        return f"; did you mean '{meant}'?{advice}"
+        return f"; did you mean '{meant}'?"
     if word.lower() in ABSENT:
         return f": {ABSENT[word.lower()]}; remove it"
     shown = ", ".join(choices[:MOST_CHOICES])

@@ -18,8 +18,9 @@ from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
 from .build import Kind, build_optimizer, dry_run, try_loss
-from .components import LOSS_FACTS, OPTIMIZERS, build_errors
+from .components import LOSS_FACTS, OPTIMIZERS, build_errors, members_of
 from .config import (
+    REQUIRED,
     Component,
     ConfigError,
     Origins,
@@ -28,12 +29,22 @@ from .config import (
     Reader,
     closest,
     did_you_mean,
+    hint_form,
     raise_all,
     refusal,
     section_keys,
 )
 from .experiment import Graph
-from .load import LoadedConfig, dump_config, flow, homes, parse_yaml, settings_in, settings_of
+from .load import (
+    LoadedConfig,
+    all_homes,
+    dump_config,
+    flow,
+    homes,
+    parse_yaml,
+    settings_in,
+    settings_of,
+)
 from .loop import Callback
 from .minimization import FunctionModule
 from .run import (
@@ -185,12 +196,12 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     known -= {"settings", "experiment", "train"}
     unknown = list[Problem]()
     for name in [name for name in given if name not in known]:
-        places = [home.partition(".") for home in homes(name)]
-        inside = [f"{section}={{'{key}': ...}}" for section, _, key in places if section in known]
-        told = did_you_mean(name, sorted(known))
-        if inside and not closest(name, known):
-            told = f"; write {' or '.join(inside)}"
-        unknown.append(Problem(name, f"unknown argument{told}"))
+        places = [h for h in homes(name) if h.partition(".")[0] in keys]
+        if places and (name in all_homes() or not closest(name, known)):
+            advice = f"; {way_to_give(places, given)}"
+        else:
+            advice = did_you_mean(name, sorted(known))
+        unknown.append(Problem(name, f"unknown argument{advice}"))
     raise_all(unknown)
     for name, value in [*given.items(), ("train", train)]:
         if name not in keys:
@@ -210,6 +221,39 @@ def fit_config(given: Mapping[str, Any], directory: str | Path | None) -> FitCon
     if directory is None:
         log = replace(log, tensorboard=False, plots=False)
     return FitConfig(experiment=FIT, data="", model="", **{**values, "log": log})
+
+
+INSTEAD = {
+    "data.class_weights": "the loss takes them: nn.CrossEntropyLoss(weight=...) or "
+    "nn.BCEWithLogitsLoss(pos_weight=...)",
+    "data.split": "write validation=0.2",
+    "data": "it is for configurations: fit takes the samples as the model needs them",
+    "model": "it is for configurations: fit takes a whole model",
+    "train": "write its keys as arguments, such as batch_size=8",
+    "log.dir": "write directory=...",
+}
+"""What replaces a key of a configuration, or all keys of a section, in a call of `fit`."""
+
+
+def way_to_give(places: Sequence[str], given: Mapping[str, Any]) -> str:
+    """Return advice about how to give `fit` the key of a configuration that has these paths."""
+    ways = list[str]()
+    for place in places:
+        section, _, key = place.partition(".")
+        if advice := INSTEAD.get(place, INSTEAD.get(section)):
+            return advice
+        form, part = hint_form(members_of(section_keys(FitConfig)[section].hint)[0])
+        named = ""
+        if form == "component":
+            value = given[section]
+            own = value.get("name") if isinstance(value, Mapping) else value
+            taking = [name for name in part.names if key in part.keys(name)]
+            own = own if isinstance(own, str) else type(value).__name__
+            name = own if own in taking else taking[0]
+            needed = [k for k, of in part.keys(name).items() if of.default is REQUIRED and k != key]
+            named = f"'name': '{name}', " + "".join(f"'{k}': ..., " for k in needed)
+        ways.append(f"{section}={{{named}'{key}': ...}}")
+    return f"write {' or '.join(ways)}"
 
 
 def component(argument: str, value: Any) -> Component:

@@ -405,7 +405,7 @@ def keys_of(hint: Any) -> Iterator[str]:
         if form == "section":
             yield from section_keys(part)
         elif form == "component":
-            yield from chain.from_iterable(map(part.keys, part.names))
+            yield from ("name", *chain.from_iterable(map(part.keys, part.names)))
 
 
 # The checked configuration of a file and the overrides of the command line.
@@ -733,8 +733,9 @@ def catalogue(word: str) -> str:
     """Return the part of the catalogue that `word` chooses.
 
     Args:
-        word: a kind, such as `layers`, a section, such as `train`, or a name, such as `Linear`;
-            `all` for everything; "" for the index.
+        word: a kind, such as `layers` or `layer`; a section, such as `train`; a name, such as
+            `Linear`; a key, such as `epochs` or `train.epochs`, for the section or kind that has
+            it; `all` for everything; "" for the index.
 
     Raises:
         ConfigError: if there is none.
@@ -742,6 +743,7 @@ def catalogue(word: str) -> str:
     every = catalogue_kinds()
     if not word:
         return index(every)
+    word = listed_word(word, every)
     inner = [n for n in every["sections"] if word in n.rpartition(".")[2].split(", ")]
     if inner:  # several experiments may have it, such as `train`
         texts = dict.fromkeys("\n".join(list(every["sections"][name])[1:]) for name in inner)
@@ -755,10 +757,30 @@ def catalogue(word: str) -> str:
         lines += [f"# {kind}", "", *(inner or [NO_CALLBACKS]), ""]
     if word == EVERYTHING or word in every:
         return "\n".join(lines).rstrip()
-    meant = did_you_mean(word, [*every, *chain.from_iterable(every.values())])
+    meant = did_you_mean(word, names_in(every))
     if "known: " in meant:
         meant = f"; the kinds are {', '.join(every)}, and --list KIND lists the names of one"
     raise usage_error(f"--list {word}", f"not known{meant}")
+
+
+def names_in(every: Mapping[str, Mapping[str, Iterable[str]]]) -> list[str]:
+    """Return the kinds, and the names of each kind; a section's name is the end of its path."""
+    names = [*every, *chain.from_iterable(every.values())]
+    return [text for name in names for text in name.rpartition(".")[2].split(", ")]
+
+
+def listed_word(word: str, every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
+    """Return the name or kind in the catalogue that `word` means; else `word` itself."""
+    last, known = word.rpartition(".")[2], names_in(every)
+    paths = all_homes().get(last) or all_homes().get(last.removesuffix("s"), ())
+    sections = (path.partition(".")[0] for path in (word, *paths))
+    for text in (word, last, *sections, *["sections"] * len(paths)):
+        if text in known:
+            return text
+        for kind in every if len(text) > 3 else ():
+            if kind.startswith(text.removesuffix("s")):  # in the singular, for example
+                return kind
+    return word
 
 
 def index(every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:

@@ -190,20 +190,34 @@ class MinimizationLog(Log):
 
 
 class Split(Declared):
-    """The fraction of the samples in each part; they add up to 1."""
+    """The fraction of the samples in each part; they add up to 1.
 
-    train: Annotated[float, Range(above=0, high=1)] = 0.7
-    """The fraction for fitting the weights."""
-    validation: Fraction = 0.15
-    """The fraction for measurements during training."""
-    test: Fraction = 0.15
-    """The fraction for the single measurement at the end."""
+    Parts that are left out share the rest as 0.7 : 0.15 : 0.15.
+    """
+
+    shares: ClassVar = {"train": 0.7, "validation": 0.15, "test": 0.15}
+
+    train: Annotated[float, Range(above=0, high=1)] | None = None
+    """The fraction for fitting the weights; if left out, 0.7 or a share of the rest."""
+    validation: Fraction | None = None
+    """The fraction for measurements during training; if left out, 0.15 or a share of the rest."""
+    test: Fraction | None = None
+    """The fraction for the measurement at the end; if left out, 0.15 or a share of the rest."""
+
+    def __post_init__(self) -> None:
+        given = [value for name in self.shares if (value := getattr(self, name)) is not None]
+        lacking = {name: of for name, of in self.shares.items() if getattr(self, name) is None}
+        for name, share in lacking.items():
+            part = max(0.0, 1 - sum(given)) * share / sum(lacking.values())
+            object.__setattr__(self, name, round(part, 9))
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        total = self.train + self.validation + self.test
-        if abs(total - 1) > 1e-6:
-            parts = f"train {self.train:g}, validation {self.validation:g} and test {self.test:g}"
-            yield "", f"{parts} add up to {total:g}, not 1"
+        parts = [getattr(self, name) for name in self.shares]
+        # Beside an unknown key, parts that are left out stay None.
+        if None not in parts and abs(sum(parts) - 1) > 1e-6:
+            train, validation, test = parts
+            said = f"train {train:g}, validation {validation:g} and test {test:g}"
+            yield "", f"{said} add up to {sum(parts):g}, not 1"
 
 
 class PartFiles(Declared):

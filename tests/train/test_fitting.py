@@ -1,6 +1,8 @@
 """`fit`: a module and samples of one's own, with the trainer's loop."""
 
+import inspect
 import os
+import re
 import signal
 import textwrap
 from pathlib import Path
@@ -23,6 +25,9 @@ from nanotorch.train import (
     load_config,
     train,
 )
+from nanotorch.train.config import section_keys
+from nanotorch.train.load import all_homes
+from nanotorch.train.schema import FitConfig, Train
 from nanotorch.train.supervised import Supervised, streams
 from nanotorch.utils.data import (
     BatchSampler,
@@ -300,7 +305,8 @@ WRONG: dict[str, str] = {
     "epochs=None": "needs 'epochs' or 'steps'",
     "epoch=3": "epoch: unknown argument; did you mean 'epochs'?",
     "directry='x'": "directry: unknown argument; did you mean 'directory'?",
-    "patience=1": "patience: unknown argument; write scheduler={'patience': ...} or early_stopping",
+    "patience=1": "patience: unknown argument; write scheduler={'name': 'ReduceLROnPlateau', "
+    "'patience': ...} or early_stopping={'patience': ...}",
     "()": "data: has no samples",
     "resume='latest'": "resume: needs `directory`",
     "metrics={'mae': lambda outputs, targets: outputs}": "metrics.mae: needs to return one number "
@@ -370,6 +376,64 @@ def test_arguments_that_are_wrong(arguments: str) -> None:
     told = refusal_of(lambda: eval(f"fitted({arguments})", globals()))()
     assert told.startswith(f"fit(): {WRONG[arguments]}")
     assert not list(Path().iterdir())
+
+
+# Names of other programs, beside all keys of configurations.
+OTHER_NAMES = [
+    *["max_epochs", "num_steps", "batch", "learning_rate", "beta1", "grad_clip", "log_every"],
+    *["accumulate_grad_batches", "validation_data", "test_data", "eval_every", "early_stop"],
+    *["criterion", "lr_scheduler", "warmup_steps", "output_dir", "val_split", "logger"],
+]
+VALUES: dict[str, Any] = {
+    "anneal_strategy": "cos", "base_lr": 0.1, "base_momentum": 0.5, "betas": [0.8, 0.9],
+    "cycle_momentum": False, "data": (X, Y), "directory": "runs", "early_stopping": {},
+    "etas": [0.5, 1.2], "groups": [{"parameters": "*.bias", "lr": 0.5}], "ignore_index": 2,
+    "interval": "step", "line_search_fn": "strong_wolfe", "log": {}, "loss": "L1Loss",
+    "max_lr": 0.5, "max_momentum": 0.9, "method": "swa", "metrics": {}, "milestones": [1],
+    "monitor": "validation/loss", "nesterov": False, "pct_start": 0.5, "pos_weight": [2.0], "scale_mode": "cycle",
+    "scheduler": {"name": "StepLR", "step_size": 1}, "step_sizes": [1e-3, 1.0], "test": (X, Y),
+    "threshold_mode": "abs", "total_steps": 99, "validation": 0.5, "weight": [1.0, 2.0, 3.0],
+    **dict.fromkeys(["amsgrad", "centered", "decoupled_weight_decay", "maximize", "plots"], True),
+    **dict.fromkeys(["progress", "tensorboard", "three_phase", "timed"], True),
+}  # fmt: skip
+"""A value for each key to which a hint leads, if 1 is none."""
+EXAMPLES = {"CrossEntropyLoss": ((X, CLASSES), 3), "BCEWithLogitsLoss": ((X, Y > 0), 1)}
+
+
+def follow(hint: str) -> None:
+    """Call `fit` as a hint says, with values for its dots."""
+
+    def filled(given: dict[str, Any]) -> dict[str, Any]:
+        inner = {key: filled(v) if isinstance(v, dict) else v for key, v in given.items()}
+        return {k: VALUES.get(k, 1) if v is ... else v for k, v in inner.items()}
+
+    given = filled(eval(f"dict({hint})"))
+    name = given["loss"]["name"] if isinstance(given.get("loss"), dict) else ""
+    data, outputs = EXAMPLES.get(name, ((X, Y), 1))
+    arguments = {
+        "data": data,
+        "epochs": None if "steps" in given else 1,
+        "validation": 0.5,
+        **given,
+    }
+    fitted(model=network(outputs), **arguments)
+
+
+def test_hints_about_arguments_work_when_followed() -> None:
+    known, followed = {*inspect.signature(fit).parameters, *section_keys(Train)}, 0
+    for name in [name for name in [*all_homes(), *OTHER_NAMES] if name not in known]:
+        if name in section_keys(FitConfig):
+            continue
+        told = refusal_of(fitted)(**{name: 1})
+        assert told.startswith(f"fit(): {name}: unknown argument"), told
+        hints = re.findall(r"write (\w+=.+?)(?= or |$)", told)
+        hints += [f"{near}=..." for near in re.findall(r"did you mean '(\w+)'\?", told)]
+        for hint in hints:
+            follow(hint)
+        followed += len(hints)
+    assert followed > 80
+    assert "nn.CrossEntropyLoss(weight=...)" in refusal_of(fitted)(class_weights=[1, 2, 3])
+    fitted((X, CLASSES), network(3), loss=nn.CrossEntropyLoss(weight=torch.ones(3)))
 
 
 def test_a_batch_of_one_sample_that_is_not_taken_is_no_mistake() -> None:

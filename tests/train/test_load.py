@@ -2,21 +2,23 @@
 
 import functools
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import jsonschema
 import pytest
 
 from nanotorch.train import load
 from nanotorch.train.components import FUNCTIONS, REGISTRIES
-from nanotorch.train.config import MOST_PROBLEMS, ConfigError, Place, Scalar
+from nanotorch.train.config import MOST_PROBLEMS, ConfigError, Place, Scalar, section_keys
 from nanotorch.train.load import (
     catalogue,
     catalogue_kinds,
     dump_config,
     field_sentences,
+    flow,
     load_config,
     parse_yaml,
     run_name,
@@ -27,12 +29,17 @@ from nanotorch.train.load import (
 from nanotorch.train.run import build_experiment
 from nanotorch.train.schema import (
     GENERATORS,
+    Averaging,
+    Checkpoint,
     Config,
     Data,
+    EarlyStopping,
     Line,
+    Log,
     Moons,
     Split,
     SupervisedConfig,
+    Train,
 )
 from tests.train.examples import (
     CLASSIFICATION,
@@ -58,6 +65,16 @@ def test_a_configuration_becomes_frozen_sections() -> None:
     config = loaded(REGRESSION, "seed=7", "data.split.test=0.15").config
     assert config.seed == 7
     assert config.data == Data(csv=Path("table.csv").resolve(), target="y", split=Split())
+    shares = {
+        "{}": (0.7, 0.15, 0.15),
+        "{train: 0.8, test: 0.2}": (0.8, 0, 0.2),
+        "{train: 0.8}": (0.8, 0.1, 0.1),
+        "{validation: 0, test: 0}": (1, 0, 0),
+        "{train: 0.5, validation: null}": (0.5, 0.25, 0.25),
+    }
+    for given, parts in shares.items():
+        split = loaded(REGRESSION, f"data.split={given}").config.data.split
+        assert (split.train, split.validation, split.test) == parts
     assert [layer.name for layer in config.model.layers] == ["Linear"]
     assert config.optimizer.arguments["lr"] == 0.1
     assert config.optimizer.arguments["momentum"] == 0
@@ -130,8 +147,10 @@ REGRESSION_ERRORS = {
     "4294967295, got 4294967296",
     ("target: y", "target: y\n  split: {train: 0}"): "x.yaml:5:18: data.split.train: "
     "must be greater than 0, got 0.0",
-    ("target: y", "target: y\n  split: {train: 0.9}"): "x.yaml:5:10: data.split: "
-    "train 0.9, validation 0.15 and test 0.15 add up to 1.2, not 1",
+    ("target: y", "target: y\n  split: {train: 0.9, test: 0.3}"): "x.yaml:5:10: data.split: "
+    "train 0.9, validation 0 and test 0.3 add up to 1.2, not 1",
+    ("target: y", "target: y\n  split: {train: 0.9, sample: 1}"): "x.yaml:5:23: "
+    "data.split.sample: unknown key; known: train, validation, test",
     ("regression", "regresion"): "x.yaml:1:13: experiment: 'regresion' is not known; "
     "did you mean 'regression'?",
     ("SGD, lr: 0.1}\ntrain: {", "LBFGS}\ntrain: {clip_value: 1, "): "x.yaml:10:21: "
@@ -471,6 +490,48 @@ SECTIONS = [
 ]
 
 
+SUGGESTED = {
+    # Misspelt, or longer or shorter than the key.
+    "train.epoch": "did you mean 'epochs'?", "train.btach_size": "did you mean 'batch_size'?",
+    "train.max_steps": "did you mean 'steps'?", "train.size": "did you mean 'batch_size'?",
+    "data.target_column": "did you mean 'target'?", "data.cat_features": "did you mean 'features'?",
+    "early_stopping.delta": "did you mean 'min_delta'?", "optimiser": "did you mean 'optimizer'?",
+    # In other programs, or in another section.
+    "data.separator": "did you mean 'delimiter'?", "dataset": "did you mean 'data'?",
+    "train.lr": "did you mean 'optimizer.lr'?",
+    "optimizer.beta1": "did you mean 'optimizer.betas'?",
+    "train.log_every": "did you mean 'checkpoint.every' or 'log.every'?",
+    "train.scheduler": "did you mean 'scheduler'?", "optimizer.eta": "did you mean 'lr'?",
+    "train.precision": "samples and model keep the precision that they have; remove it",
+    "model.dtype": "samples and model keep the precision that they have; remove it",
+    "metrics": "the metrics of the loss are always measured; remove it",
+    # Nothing is like these.
+    "train.notes": "known: ", "data.ratio": "known: ", "data.excel": "known: ",
+    "train.test_size": "known: ", "data.scale": "known: ", "model.in_features": "known: ",
+    "version": "known: ", "log.level": "known: ", "model.name": "known: ",
+}  # fmt: skip
+
+
+def test_only_what_is_like_a_key_is_suggested() -> None:
+    write_example(Path())
+    for key, advice in SUGGESTED.items():
+        told = mistake("train --config x.yaml --check", f"{key}=1")
+        assert re.search(rf"unknown key( of SGD)?[;:] {re.escape(advice)}", told), told
+
+
+def test_a_mapping_replaces_a_whole_section() -> None:
+    given = {"early_stopping": EarlyStopping, "averaging": Averaging, "checkpoint": Checkpoint}
+    for path, section in {**given, "data.split": Split}.items():
+        for key in section_keys(section):  # each alone, with its default
+            text = f"{path}={{{key}: {flow(getattr(section(), key))}}}"
+            config: Any = loaded(REGRESSION, f"{path}=null", text).config
+            for name in path.split("."):
+                config = getattr(config, name)
+            assert config == section(), text
+    config = loaded(REGRESSION, "train={epochs: 3}", "log={every: 5}").config
+    assert (config.train, config.log) == (Train(epochs=3), Log(every=5, name="x"))
+
+
 def test_every_field_has_a_sentence() -> None:
     for section in SECTIONS:
         sentences = field_sentences(section)
@@ -510,7 +571,8 @@ def test_the_list_begins_with_an_index() -> None:
 
 
 def test_a_word_of_the_list() -> None:
-    assert set(catalogue_kinds()) >= {"sections", "layers", "losses", "optimizers", "functions"}
+    kinds = catalogue_kinds()
+    assert set(kinds) >= {"sections", "layers", "losses", "optimizers", "functions"}
     losses = listed("losses")
     assert losses.startswith("# losses\n\nMSELoss: ")
     assert "Adam" not in losses
@@ -522,6 +584,12 @@ def test_a_word_of_the_list() -> None:
     assert "\n  in_features: an integer; inferred from the input\n" in layer
     assert "\n  bias: true or false; default true\n" in layer
     assert all(len(line) <= 80 for line in layer.splitlines())
+    meant = {kind.removesuffix("es" if kind == "losses" else "s"): kind for kind in kinds}
+    meant |= {"function": "function", "schedules": "schedulers", "data.split": "split"}
+    meant |= {"train.epochs": "train", "optimizer.lr": "optimizers", "seed": "sections"}
+    meant |= {"class_weights": "data", "model.layers": "layers", "experiments": "sections"}
+    for word, whole in meant.items():
+        assert listed(word) == listed(whole), word
     told = mistake("train --list Adm")
     assert told == "command line: --list Adm: not known; did you mean 'Adam'?\n"
     assert "the kinds are sections, layers" in mistake("train --list zzzzzz")

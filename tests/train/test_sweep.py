@@ -115,8 +115,8 @@ MISTAKES = {
     "seed=0:2 seed=1": "seed=0:2 seed=1: the key is given twice; remove one of the two",
     "optimizer.lr=a,0.1,-1 seed=0:2": "command line: optimizer.lr=a: expected a number, got 'a' "
     "(text)\ncommand line: optimizer.lr=-1: Invalid learning rate: -1.0; the default is 0.001\n",
-    "data.split.train=0.5,0.7 seed=0:2": "add up to 0.8, not 1 (in 2 of 4 runs, such as "
-    "data.split.train=0.5 seed=0)\n",
+    "data.split.train=0.5,0.7 data.split.test=0.4 seed=0:2": "add up to 1.1, not 1 (in 2 of 4 "
+    "runs, such as data.split.train=0.7 data.split.test=0.4 seed=0)\n",
     "seed=0 --dir x.yaml": "--dir x.yaml: cannot create a directory there: Not a dir",
     "--random 1 seed=0:9 --seed -1": "expected a whole number of at least 0, got '-1'",
     "--random 1 seed=0:9 --seed 1.5": "expected a whole number of at least 0, got '1.5'",
@@ -268,7 +268,7 @@ NO_VALUES = {
     "lr=log(2, 1)": "log needs the smaller number first",
     "lr=log(a, 1)": "log needs two numbers",
     "lr=uniform(0, inf)": "uniform needs the smaller number first",
-    "lr=normal(0, 1)": "'normal' is not a distribution; did you mean 'uniform'?",
+    "lr=normal(0, 1)": "'normal' is not a distribution; known: log, uniform, integers",
     "lr=cauchy(0, 1)": "'cauchy' is not a distribution; known: log, uniform, integers",
 }
 
