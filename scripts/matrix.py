@@ -1,14 +1,15 @@
-"""Run the tests that compare numbers with other machines', as other machines would run them.
+"""Run the tests as other machines would run them.
 
     python scripts/matrix.py          # one environment of each Python, others for every commit
     python scripts/matrix.py --full   # all of them
     python scripts/matrix.py --openmpi   # only the tests of several processes, with Open MPI
     python scripts/matrix.py --wasm   # only the tests in WebAssembly
 
-An environment is a Python with a NumPy, the kernels that BLAS takes, whether NumPy does
-without its own for newer processors, and a number of threads. One more is a Python in
-WebAssembly, where NumPy's indices have 32 bits. What this machine does not have is skipped
-with a message.
+All default tests run with the oldest and the newest Python and NumPy. The tests that compare
+numbers with other machines' run in further environments: a Python with a NumPy, the kernels that
+BLAS takes, whether NumPy does without its own for newer processors, and a number of threads. One
+more is a Python in WebAssembly, where NumPy's indices have 32 bits. What this machine does not have
+is skipped with a message.
 """
 
 import argparse
@@ -36,6 +37,7 @@ TESTS = [
 ]
 # Of the table of operations, the values and first derivatives.
 CHOICE = "not what_else_holds"
+USUAL = ""  # the kernels that BLAS takes by itself, with which all default tests run
 PRODUCTS = "import numpy; [x @ x for x in (numpy.ones((1000, 1000), t) for t in 'fd')]"
 FEATURES = """
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -65,7 +67,7 @@ options += ["-W", "ignore:It looks like `register_random`"]
 sys.exit(pytest.main([*options, *sys.argv[1:]]))
 """
 
-Environment = tuple[str, str, bool, int]  # python and NumPy, BLAS's kernels, plain NumPy, threads
+Environment = tuple[str, str, bool, int]  # Python and NumPy, BLAS's kernels, plain NumPy, threads
 
 
 def interpreter(*versions: str) -> str | None:
@@ -150,13 +152,17 @@ def run(name: str, python: Path, core: str, plain: bool, threads: int) -> bool:
         [str(python), "-c", FEATURES], capture_output=True, text=True, check=True
     )
     off = features.stdout.strip() if plain else ""
-    title = f"{name}, OPENBLAS_CORETYPE={core}, {threads} threads, NumPy without [{off}]"
-    print(f"-- {title}", flush=True)
-    start = time.monotonic()
-    chosen = {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": str(threads)}
+    title, tests = f"{name}, all default tests", list[str]()
+    chosen = {"OPENBLAS_NUM_THREADS": str(threads)}
+    if core != USUAL:
+        title = f"{name}, OPENBLAS_CORETYPE={core}, {threads} threads, NumPy without [{off}]"
+        tests = [*TESTS, "-k", CHOICE]
+        chosen["OPENBLAS_CORETYPE"] = core
     if off:
         chosen["NPY_DISABLE_CPU_FEATURES"] = off
-    command = [str(python), "-m", "pytest", "-q", "-n", "auto", *TESTS, "-k", CHOICE]
+    print(f"-- {title}", flush=True)
+    start = time.monotonic()
+    command = [str(python), "-m", "pytest", "-q", "-n", "auto", *tests]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | chosen, check=False)
     result = "FAILED" if done.returncode else "ok"
     print(f"-- {title}: {result}, {time.monotonic() - start:.0f} s", flush=True)
@@ -223,11 +229,13 @@ def main() -> int:
         portable = run_in_wasm(Path(directory) / "wasm", full)
         if options.wasm:
             return 0 if portable else 1
-        pythons = {"this Python": Path(sys.executable), **installed(Path(directory))}
-        chosen = environments(pythons, full)
+        others = installed(Path(directory))
+        pythons = {"this Python": Path(sys.executable), **others}
+        chosen = [(name, USUAL, False, 1) for name in others] + environments(pythons, full)
         failed = [e for e in chosen if not run(e[0], pythons[e[0]], *e[1:])]
     for name, core, plain, threads in failed:
-        print(f"FAILED in: {name}, {core}, {'plain' if plain else 'full'} NumPy, {threads} threads")
+        numpy = "plain NumPy" if plain else "full NumPy"
+        print(f"FAILED in: {name}, {core or 'usual kernels'}, {numpy}, {threads} threads")
     if not portable:
         print("FAILED in: WebAssembly")
     return 0 if portable and not failed else 1
