@@ -264,21 +264,25 @@ ABSENT["modelcheckpoint"] = "the section checkpoint: {monitor: validation/loss} 
 """Names of other programs that have no use here, with the reasons."""
 
 
-def closest(word: str, known: Iterable[str], likeness: float = 0.75) -> str | None:
+def closest(
+    word: str, known: Iterable[str], likeness: float = 0.75, of_data: bool = False
+) -> str | None:
     """Return the known word closest to `word`; None if none is close.
 
     Args:
         word: the word as written.
         known: the words to choose from.
         likeness: the least likeness, from 0 to 1; 1 is equality without regard to case.
+        of_data: whether the words are from a user's data, not keys or names of components.
     """
     by_lower_case = {choice.lower(): choice for choice in known}
     whole = word.lower()
     last = whole.partition("(")[0].rpartition(".")[2]  # `linear` in torch.nn.Linear(3, 8)
-    for text in (whole, last, SYNONYMS.get(last, "").lower()):
+    for text in (whole, last, "" if of_data else SYNONYMS.get(last, "").lower()):
         if text in by_lower_case:
             return by_lower_case[text]
-    foreign = last in SYNONYMS or last in ABSENT  # another program's name is no misspelling
+    # Another program's name is no misspelling.
+    foreign = not of_data and (last in SYNONYMS or last in ABSENT)
     if likeness < SURE and len(whole) > 2:
         longer = [c for c in by_lower_case if c.startswith(whole) or c.endswith(f"_{whole}")]
         if longer:
@@ -296,15 +300,15 @@ def closest(word: str, known: Iterable[str], likeness: float = 0.75) -> str | No
     return by_lower_case[close] if ratios.get(close, 0) >= likeness else None
 
 
-def did_you_mean(word: str, known: Iterable[str], advice: str = "") -> str:
+def did_you_mean(word: str, known: Iterable[str], advice: str = "", of_data: bool = False) -> str:
     """Return `; did you mean 'x'?` if a known word is close, else the list of known words.
 
-    `advice` follows the list.
+    `advice` follows the list; `of_data` is that of `closest`.
     """
-    choices = list(known)
-    if meant := closest(word, choices):
+    choices = [name_text(choice)[:LONGEST_QUOTE] for choice in known]
+    if meant := closest(word, choices, of_data=of_data):
         return f"; did you mean '{meant}'?"
-    if word.lower() in ABSENT:
+    if not of_data and word.lower() in ABSENT:
         return f": {ABSENT[word.lower()]}; remove it"
     shown = ", ".join(choices[:MOST_CHOICES])
     more = f" and {len(choices) - MOST_CHOICES} more" if len(choices) > MOST_CHOICES else ""

@@ -152,7 +152,7 @@ class CsvFile:
                 do = f"; {advice if self.configured else AS_TRAINED}"
             elif known is not None:
                 wrong = f"{quoted(text)} {unfit}"
-                do = "" if self.configured else did_you_mean(text, known)
+                do = "" if self.configured else did_you_mean(text, known, of_data=True)
             elif text in value:
                 wrong = f"{quoted(text)} is too large"
             else:

@@ -90,7 +90,7 @@ class Column:
         names = cells.astype(str)
         if unknown := {*names.tolist()} - {*self.categories}:
             message = f"predict(): {quoted(min(unknown))} is not a {self.name} in the training data"
-            raise ValueError(message + did_you_mean(min(unknown), self.categories))
+            raise ValueError(message + did_you_mean(min(unknown), self.categories, of_data=True))
         return np.equal(names[:, None], np.array(self.categories))
 
 
@@ -141,7 +141,7 @@ class Preprocessing:
             names += f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             message = f"has no column {names}"
             message += f", which {trained} was trained on" if trained else ""
-            message += did_you_mean(missing[0], table.header)
+            message += did_you_mean(missing[0], table.header, of_data=True)
             if mostly_numbers(table.header):
                 message = f"the first line {NO_HEADER}, such as {names}"
             raise refusal("", message, Place(source=table.source))
@@ -357,9 +357,10 @@ class SampleReader:
         bare = f": its first line {NO_HEADER}; write data.header: false"
         bare *= mostly_numbers(table.header)
         raise_all(
-            Problem(path, f"{lacks} {quoted(name)}{bare or did_you_mean(name, table.header)}")
+            Problem(path, f"{lacks} {quoted(name)}{bare or meant}")
             for path, name in wanted.items()
             if name not in table.positions
+            for meant in [did_you_mean(name, table.header, of_data=True)]
         )
         if data.missing == "drop":
             table = table.without([*names, target])
@@ -444,7 +445,8 @@ class SampleReader:
                 message = f"{column} holds {first} and {second}; write data.positive: {second}"
                 raise refusal("data.target", f"{message} to make that class 1")
         elif positive not in values:
-            message = f"{column} has no such value{did_you_mean(positive, values[:9])}"
+            meant = did_you_mean(positive, values[:9], of_data=True)
+            message = f"{column} has no such value{meant}"
             raise refusal("data.positive", message)
         if len(values) > 2:
             message = f"{counted}; two classes are needed, or CrossEntropyLoss for more"
@@ -505,7 +507,7 @@ class SampleReader:
                     raise refusal(where, f"{quoted(shown)} contains {message}")
                 if not single and name not in found:
                     message = f"{shown} has no array {quoted(name)}"
-                    raise refusal(named, message + did_you_mean(str(name), list(found)))
+                    raise refusal(named, message + did_you_mean(str(name), found, of_data=True))
                 array: Unread = found if single else found[name]
                 return array
         except ConfigError:

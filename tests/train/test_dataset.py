@@ -110,6 +110,11 @@ IMPOSSIBLE = [
     ("csv: .\n  target: y", TABLE, "x.yaml:3:8: data.csv: cannot read '.': Is a directory"),
     ("csv: table.csv\n  target: progresion", "a,progression\n1,2\n", "x.yaml:4:11: data.target: "
      "table.csv has no column 'progresion'; did you mean 'progression'?"),
+    # A column may have any name, also that of a key in another program.
+    ("csv: table.csv\n  target: label", "a,lable,target\n1,2,3\n", "x.yaml:4:11: data.target: "
+     "table.csv has no column 'label'; did you mean 'lable'?"),
+    ("csv: table.csv\n  target: precision", "a,y\n1,2\n", "x.yaml:4:11: data.target: "
+     "table.csv has no column 'precision'; known: a, y"),
     (PLAIN + "\n  features: [a, c, d]", TABLE,
      "x.yaml:5:17: data.features[1]: table.csv has no column 'c'; known: a, b, y\n"
      "x.yaml:5:20: data.features[2]: table.csv has no column 'd'; known: a, b, y"),
