@@ -391,8 +391,9 @@ VALUES: dict[str, Any] = {
     "interval": "step", "line_search_fn": "strong_wolfe", "log": {}, "loss": "L1Loss",
     "max_lr": 0.5, "max_momentum": 0.9, "method": "swa", "metrics": {}, "milestones": [1],
     "monitor": "validation/loss", "nesterov": False, "pct_start": 0.5, "pos_weight": [2.0],
-    "scale_mode": "cycle", "scheduler": {"name": "StepLR", "step_size": 1}, "step_sizes": [1e-3, 1.0], "test": (X, Y),
-    "threshold_mode": "abs", "total_steps": 99, "validation": 0.5, "weight": [1.0, 2.0, 3.0],
+    "scale_mode": "cycle", "scheduler": {"name": "StepLR", "step_size": 1},
+    "step_sizes": [1e-3, 1.0], "test": (X, Y), "threshold_mode": "abs",
+    "total_steps": 99, "validation": 0.5, "weight": [1.0, 2.0, 3.0],
     **dict.fromkeys(["amsgrad", "centered", "decoupled_weight_decay", "maximize", "plots"], True),
     **dict.fromkeys(["progress", "tensorboard", "three_phase", "timed"], True),
 }  # fmt: skip
