@@ -328,11 +328,11 @@ def test_the_time_may_be_limited() -> None:
 @pytest.mark.parametrize(
     ("note", "message"),
     [
-        (b"\xff\xfe", "there is no such run"),
+        (b"\xff\xfe", "which is no run in runs"),
         (b"x" * 20_000, "runs/latest.txt: cannot be read: has more than 10,000 bytes"),
         (b"x" * 5000, "File name too long"),
-        (b"a\0b", "there is no such run"),
-        (b"", "is not the directory of a run"),
+        (b"a\0b", "names 'a\\x00b', which is no run in runs"),
+        (b"", "which is no run in runs"),
     ],
 )
 def test_a_note_of_the_newest_run_that_is_none(note: bytes, message: str) -> None:

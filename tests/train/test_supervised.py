@@ -351,7 +351,7 @@ MISTAKES = {
     "checkpoint.monitor=loss": "'loss' is not measured in training",
     "train={epochs: 1, clip_norm: 0}": "must be greater than 0, got 0",
     "optimizer={name: LBFGS, line_search_fn: wolfe}": "optimizer.line_search_fn: 'wolfe' is not "
-    "known; known: strong_wolfe",
+    "known; did you mean 'strong_wolfe'?",
     "optimizer={name: LBFGS, groups: []}": "optimizer.groups: unknown key",
 }
 
