@@ -156,8 +156,8 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
     """
     parser = commands.Parser(program, predict.__doc__)
     add = parser.add_argument
-    text = "the run's directory, 'latest', or a configuration's name for its newest run"
-    add("run", metavar="RUN", help=text)
+    text = "the run's directory, 'latest', or a configuration's name for its newest run; or one of"
+    add("run", metavar="RUN", help=f"{text} the run's checkpoints")
     add("input", nargs="?", metavar="FILE", help="the samples: a .csv, .npy or .npz file")
     text = "where to write the predictions; without it, or with '-', they are printed"
     add("--output", metavar="FILE", help=text)

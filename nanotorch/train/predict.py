@@ -32,7 +32,7 @@ from .run import (
     load_own_config,
     read_record,
 )
-from .run_directory import CheckpointError, cannot_read, locked, read_json
+from .run_directory import STEPS, CheckpointError, cannot_read, locked, own_state, read_json
 from .schema import TextConfig, TrainedConfig
 from .supervised import kind_of, outputs_of, prepare_inputs
 
@@ -53,8 +53,10 @@ class Trained:
     """The preprocessing; its samples are zeros that show the shape of a sample."""
     directory: Path
     """The run's directory."""
+    weights: Path
+    """The file of the model's weights."""
     status: str
-    """How the run ended."""
+    """The status of the run."""
 
     def predict(self, x: Any) -> torch.Tensor:
         """Return the model's outputs for samples in the form of the training data.
@@ -113,24 +115,27 @@ class Trained:
 
 
 def load_trained(target: str | Path) -> Trained:
-    """Return the model of a run that has ended.
+    """Return the model of a run, with its last weights or with those of a checkpoint.
 
         trained = load_trained("latest")
         trained.predict([[0.5, 0.25]])
 
     Args:
-        target: the run's directory, `latest`, or a configuration's name for its newest run.
+        target: the run's directory, `latest`, or a configuration's name for its newest run; or a
+            file in the run's `checkpoints`, such as `best-00000040.safetensors`.
 
     Raises:
-        CheckpointError: if there is no such run, it still runs or has diverged, it has no weights,
-            or these do not fit its model.
+        CheckpointError: if there is no such run or file, the run has no weights, or these do not
+            fit its model. Without a checkpoint, also if the run still runs or has diverged.
         ConfigError: if its configuration is damaged.
     """
-    directory, _ = find_run(target)
-    status = read_record(directory)["status"]
-    if status == DIVERGED:
+    directory, chosen = find_run(target)
+    weights = chosen or directory / WEIGHTS
+    last, run = weights == directory / WEIGHTS, read_record(directory)
+    status = run["status"]
+    if last and status == DIVERGED:
         raise CheckpointError(directory, "has diverged; train with a smaller optimizer.lr")
-    if status == RUNNING:
+    if last and status == RUNNING:
         with locked(directory):  # raises an error if it still runs
             status = "killed"
     config = load_own_config(directory).config
@@ -150,31 +155,51 @@ def load_trained(target: str | Path) -> Trained:
     state = torch.get_rng_state()  # the initial weights, which are replaced, draw random numbers
     model = kind.build_model(config.model, dataset)
     torch.set_rng_state(state)
-    path = directory / WEIGHTS
     try:
-        model.load_state_dict(load(path))
+        model.load_state_dict(read_weights(weights, directory, run["id"], config))
     except FileNotFoundError:
         if status == FINISHED:
             message = f"is missing; this writes it again: {how_to_resume(directory)}"
-            raise CheckpointError(path, message) from None
+            raise CheckpointError(weights, message) from None
         message = f"was {status} before there were weights; to resume it: "
         raise CheckpointError(directory, f"{message}{how_to_resume(directory)}") from None
     except OSError as error:
-        raise cannot_read(path, error) from None
-    except (RuntimeError, ValueError, KeyError, EOFError) as error:
-        text_of = str(error).removeprefix(f"{path}").lstrip(": ")
-        message = f"does not fit this run's model: {text_of}; remove it, then this writes it again"
-        raise CheckpointError(path, f"{message}: {how_to_resume(directory)}") from None
-    return Trained(config, model.eval(), kind, dataset, directory, status)
+        raise cannot_read(weights, error) from None
+    except (RuntimeError, ValueError, KeyError, EOFError, TypeError) as error:
+        text_of = str(error).removeprefix(f"{weights}").lstrip(": ")
+        again = f"remove it, then this writes it again: {how_to_resume(directory)}"
+        again = again if last else f"the last weights are in {directory / WEIGHTS}"
+        message = f"does not fit this run's model: {text_of}; {again}"
+        raise CheckpointError(weights, message) from None
+    return Trained(config, model.eval(), kind, dataset, directory, weights, status)
+
+
+def read_weights(path: Path, directory: Path, run: str, config: TrainedConfig) -> Any:
+    """Return the weights in a file, by name.
+
+    Args:
+        path: a file of weights, or a checkpoint of a training, from which it could resume.
+        directory: the directory of the run.
+        run: the `id` of the run.
+        config: its configuration.
+    """
+    if not path.match(STEPS):
+        return load(path)
+    state = own_state(path, directory, run)
+    averages = state["loop"]["callbacks"]["Average"] if config.averaging else {"n_averaged": 0}
+    if not averages["n_averaged"]:
+        return state["task"]["model"]
+    return {n.removeprefix("module."): x for n, x in averages.items() if n != "n_averaged"}
 
 
 def predict(options: argparse.Namespace) -> int:
     """Run `nanotorch predict` with its parsed options; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
-    if Path(options.run) != trained.directory:
+    last = trained.weights == trained.directory / WEIGHTS
+    if Path(options.run) not in (trained.directory, trained.weights):
         print(f"run: {trained.directory}", file=sys.stderr)
-    if trained.status != FINISHED:
+    if last and trained.status != FINISHED:
         message = f"the run is not finished but {trained.status}: these are its weights so far"
         print(f"warning: {message}", file=sys.stderr)
     if isinstance(trained.kind, Characters):

@@ -778,6 +778,9 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
         if directory.name == run_directory.CHECKPOINTS:
             directory = directory.parent
         if not path.exists():
+            if (folder := path.parent).name == run_directory.CHECKPOINTS and folder.is_dir():
+                meant = did_you_mean(path.name, sorted(file.name for file in folder.iterdir()))
+                raise CheckpointError(path, f"there is no such checkpoint{meant}")
             if str(target) in shipped():
                 message = f"has no run yet; train it: {call_again()} --config {path}"
                 raise CheckpointError(path, message)
@@ -786,6 +789,8 @@ def find_run(target: str | Path) -> tuple[Path, Path | None]:
             raise CheckpointError(path, f"there is no such run{meant}")
         if not (directory / "config.yaml").is_file():
             message = "is not the directory of a run: it has no config.yaml"
+            if path.suffix == Path(WEIGHTS).suffix:
+                message = "is not in the directory of its run; move it back there"
             message += "; restore it, or start a new run" * (directory / RECORD).exists()
             began = f"; train it: {call_again()} --config {path}" if path.suffix in SUFFIXES else ""
             raise CheckpointError(path, message + began)

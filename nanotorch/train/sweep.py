@@ -280,6 +280,7 @@ def compare(options: argparse.Namespace) -> int:
             inner = [record.parent for record in sorted(path.rglob(RECORD))]
         if not inner:
             lacking = "contains no runs" if path.is_dir() else "there is no such run"
+            lacking = "is a file; give the directory of its run" if path.is_file() else lacking
             raise CommandError(f"{name_text(name)}: {lacking}")
         for directory in inner:
             found.setdefault(directory.resolve(), directory)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
+from nanotorch.serialization import load
 from nanotorch.train import train
 from nanotorch.train.commands import call_again
 from nanotorch.train.predict import load_trained
-from nanotorch.train.run_directory import locked
+from nanotorch.train.run_directory import locked, step_of
 from nanotorch.train.supervised import outputs_of
 from tests.train.examples import (
     CLASSIFICATION,
@@ -208,3 +209,62 @@ def test_a_run_that_goes_on_has_no_weights_yet() -> None:
         assert "this run is still in progress" in mistake("predict latest table.csv")
     killed = f"before there were weights; to resume it: {call_again()} --resume {directory}"
     assert killed in mistake("predict latest table.csv")
+
+
+@pytest.mark.parametrize("averaging", ["null", "{method: ema, decay: 0.5}"])
+def test_the_named_checkpoint_is_used(averaging: str) -> None:
+    kept = "checkpoint={best: 3, every: 5, last: 9}"
+    table = "a,y\n" + "".join(f"{i},{i * i}\n" for i in range(20))
+    run = trained(REGRESSION, table, kept, f"averaging={averaging}", "train.epochs=3")
+    files = sorted((run / "checkpoints").iterdir())
+    assert [path.name[:5] for path in files] == ["best-"] * 3 + ["step-"] * 3
+    for path in [*files, run / "weights.safetensors"]:
+        model, weights = load_trained(path), load(path)
+        if path.name.startswith("step-"):
+            weights = weights["state"]["task"]["model"]
+            if averaging != "null":
+                weights = load(path)["state"]["loop"]["callbacks"]["Average"]
+                weights = {name: weights[f"module.{name}"] for name in ("0.weight", "0.bias")}
+        assert model.weights == path
+        assert all(torch.equal(weights[n], w) for n, w in model.model.state_dict().items())
+        rows, told = predicted(f"{path} new.csv", new="a\n3\n")
+        assert float(rows[1][0]) == pytest.approx(model.predict([[3]]).item())
+        assert told == ""
+    found = {load_trained(path).predict([[3]]).item() for path in files}
+    assert len(found) == len({step_of(path) for path in files}) == 5
+    # Weights from before a divergence can be used if they are named.
+    record = run / "run.json"
+    record.write_text(record.read_text("utf-8").replace('"finished"', '"diverged"'), "utf-8")
+    assert len(predicted(f"{files[0]} table.csv")[0]) == 21
+    assert "has diverged" in mistake(f"predict {run / 'weights.safetensors'} table.csv")
+
+
+def test_checkpoints_that_cannot_be_used() -> None:
+    run, other = (trained(REGRESSION, SMALL, "checkpoint.best=1") for _ in range(2))
+    best, step = (next((run / "checkpoints").glob(f"{name}-*")) for name in ("best", "step"))
+    Path("best.safetensors").write_bytes(best.read_bytes())
+    kept = other / "checkpoints"
+    (kept / "step-00000077.safetensors").write_bytes(step.read_bytes())
+    for name, content in (("best-1", best.read_bytes()[:99]), ("best-2", b"")):
+        (kept / f"{name}.safetensors").write_bytes(content)
+    foreign = "step-00000077.safetensors: belongs to another run"
+    last = f"; the last weights are in {other / 'weights.safetensors'}"
+    told = {
+        "best.safetensors": "is not in the directory of its run; move it back there",
+        kept / "step-00000077.safetensors": foreign,
+        kept / "best-1.safetensors": "is cut off",
+        kept / "best-2.safetensors": "is empty",
+        other / "run.json": f"is not a file of nanotorch or safetensors; it begins with {last}",
+        kept / "best-9.safetensors": "there is no such checkpoint; did you mean 'best-",
+    }
+    for path, message in told.items():
+        for part in message.split(last):
+            assert part.rstrip() in mistake(f"predict {path} table.csv")
+        assert mistake(f"train --resume {path}")
+    for path in (best, run / "weights.safetensors"):
+        assert "is not the checkpoint of a training" in mistake(f"train --resume {path}")
+        assert "is a file; give the directory of its run" in mistake(f"compare {path}")
+    (other / "preprocessing.json").unlink()
+    assert "preprocessing.json: cannot be read: No such" in mistake(
+        f"predict {next(kept.glob('best-0*'))} table.csv"
+    )
