@@ -26,6 +26,8 @@ from .components import (
     PLATEAU,
     REFUSALS,
     SIDES,
+    LossFacts,
+    as_they_are,
     build_errors,
 )
 from .config import (
@@ -438,7 +440,8 @@ class Kind:
     """Base of the kinds of prediction.
 
     Args:
-        loss: the name of the loss, which determines the conversion of outputs to probabilities.
+        facts: the facts of the loss.
+        loss: the loss.
     """
 
     targets: Targets = "regression"
@@ -446,8 +449,33 @@ class Kind:
     rival = ""
     """The other loss that is possible for two classes."""
 
-    def __init__(self, loss: str) -> None:
-        self.loss = loss
+    def __init__(self, facts: LossFacts, loss: nn.Module) -> None:
+        self.facts = facts
+        stated = facts.prediction if getattr(loss, facts.option, True) else None
+        self._prediction = stated or as_they_are
+
+    @property
+    def converts(self) -> bool:
+        """Whether predictions are other numbers than outputs."""
+        return self._prediction is not as_they_are
+
+    def predicted(self, outputs: Outputs) -> Outputs:
+        """Return the predictions for outputs: numbers, or probabilities of classes."""
+        return np.asarray(self._prediction(torch.from_numpy(outputs)))
+
+    def reported(self, outputs: Outputs) -> Outputs:
+        """Return outputs in the form of metrics and users: for classes, the scores."""
+        return outputs
+
+    def check_prediction(self, outputs: torch.Tensor) -> None:
+        """Refuse a loss whose function from outputs to predictions fails."""
+        call = lambda x: self.predicted(x.numpy()).shape  # noqa: E731
+        shape = dry_run(nn.Module(), call, outputs, "loss", "its `prediction` fails: ")
+        if shape != outputs.shape:
+            message = (
+                f"its `prediction` returns shape {shape} for outputs of {tuple(outputs.shape)}"
+            )
+            raise refusal("loss", message)
 
     def outputs(self, dataset: Dataset) -> tuple[tuple[int, ...], str]:
         """Return the shape of the model's output for a sample, and the reason for it."""
@@ -504,6 +532,9 @@ class Kind:
 class Numbers(Kind):
     """The prediction of a number for each sample."""
 
+    def reported(self, outputs: Outputs) -> Outputs:
+        return self.predicted(outputs)
+
     def measure(self, outputs: Outputs, targets: NDArray[Any]) -> Mapping[str, float]:
         return regression_metrics(outputs, targets)
 
@@ -524,10 +555,7 @@ class TwoClasses(Kind):
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of class 1."""
-        by_sigmoid = LOSS_FACTS[self.loss].probability == "sigmoid"
-        return (
-            torch.sigmoid(to_double(outputs)).numpy() if by_sigmoid else outputs.astype(np.float64)
-        )
+        return self.predicted(outputs.astype(np.float64))  # fewer round to equal ones
 
     def fits(self, outputs: Outputs, targets: NDArray[Any]) -> bool:
         return bool(np.isin(targets, (0, 1)).all())
@@ -554,9 +582,7 @@ class ManyClasses(Kind):
 
     def probability(self, outputs: Outputs) -> Array:
         """Return the probability of each class."""
-        if LOSS_FACTS[self.loss].probability == "exp":
-            return np.exp(outputs.astype(np.float64))
-        return torch.softmax(to_double(outputs), -1).numpy()
+        return self.predicted(outputs.astype(np.float64))  # fewer round to equal ones
 
     def chosen(self, outputs: Outputs) -> NDArray[Any]:
         return outputs.argmax(axis=1)
@@ -650,8 +676,3 @@ def class_weights(
     if not weights[0]:
         raise refusal("data.class_weights", "the weight of class 0 must not be 0")
     return {"pos_weight": float(weights[1] / weights[0])}
-
-
-def to_double(x: Outputs) -> torch.Tensor:
-    """Return scores in double precision, in which fewer probabilities round to equal ones."""
-    return torch.from_numpy(x.astype(np.float64))

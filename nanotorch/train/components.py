@@ -326,14 +326,31 @@ LAYERS = Components("a layer", nn, tuple(LAYER_NAMES), (*INFERRED, "num_embeddin
 """The layers of a model."""
 
 
+Prediction = Callable[[torch.Tensor], torch.Tensor]
+"""A function from outputs to predictions: numbers, or probabilities of classes."""
+
+
+def as_they_are(outputs: torch.Tensor) -> torch.Tensor:
+    """Return outputs that are predictions already."""
+    return outputs
+
+
+def softmax(outputs: torch.Tensor) -> torch.Tensor:
+    """Return the probabilities of classes for their scores."""
+    return torch.softmax(outputs, -1)
+
+
 @dataclass(frozen=True)
 class LossFacts:
-    """The task of a loss, and the function from outputs to probabilities."""
+    """The task of a loss, and what it makes of a model's outputs."""
 
     kind: Literal["regression", "binary", "classes"]
     """The outputs: numbers, a score of class 1 for each sample, or a score for each class."""
-    probability: str = "as they are"
-    """The function from outputs to probabilities."""
+    prediction: Prediction | None = as_they_are
+    """The inverse link: the function from outputs to predictions; None for that of the class of
+    `nn` from which the loss derives."""
+    option: str = ""
+    """The argument of the loss without which outputs are predictions already; "" for none."""
     degree: int = 0
     """The power of the target's unit with which the loss scales; 0 if it scales in another way."""
     last: str = ""
@@ -347,12 +364,26 @@ LOSS_FACTS: dict[str, LossFacts] = {
     "MSELoss": LossFacts("regression", degree=2),
     **dict.fromkeys(("L1Loss", "SmoothL1Loss"), LossFacts("regression", degree=1)),
     "HuberLoss": LossFacts("regression", degree=2),
-    "BCEWithLogitsLoss": LossFacts("binary", "sigmoid", inside={"Sigmoid": "the sigmoid"}),
+    "PoissonNLLLoss": LossFacts("regression", torch.exp, "log_input"),
+    "BCEWithLogitsLoss": LossFacts("binary", torch.sigmoid, inside={"Sigmoid": "the sigmoid"}),
     "BCELoss": LossFacts("binary", last="Sigmoid"),
-    "CrossEntropyLoss": LossFacts("classes", "softmax", inside=SOFTMAX),
-    "NLLLoss": LossFacts("classes", "exp", last="LogSoftmax"),
+    "CrossEntropyLoss": LossFacts("classes", softmax, inside=SOFTMAX),
+    "NLLLoss": LossFacts("classes", torch.exp, last="LogSoftmax"),
 }
 """The facts by the loss's name, those of registered losses included."""
+
+
+def facts_of(name: str, loss: nn.Module) -> LossFacts:
+    """Return the facts of the loss called `name`, with its prediction."""
+    facts = LOSS_FACTS[name]
+    if facts.prediction is not None:
+        return facts
+    bases = [c.__name__ for c in type(loss).__mro__ if getattr(nn, c.__name__, None) is c]
+    usual = LossFacts(facts.kind, softmax if facts.kind == "classes" else as_they_are)
+    known = [LOSS_FACTS[base] for base in bases if base in LOSS_FACTS]
+    own = next((base for base in known if base.kind == facts.kind), usual)
+    return replace(facts, prediction=own.prediction, option=own.option)
+
 
 OF_SAMPLES = ("BCEWithLogitsLoss.weight", "BCELoss.weight")  # a weight per sample of a batch
 LOSSES = Components("a loss", nn, tuple(LOSS_FACTS), hidden=OF_SAMPLES)
@@ -561,27 +592,39 @@ def register_loss(
     experiment: Literal["regression", "classification"],
     name: str | None = None,
     degree: int = 0,
+    prediction: Prediction | None = None,
 ) -> Callable[..., Any]:
     """Register a loss, so that configurations can name it; returns `factory`.
+
+        register_loss(MyCountLoss, "regression", prediction=torch.exp)
 
     Args:
         factory: the class, or a function that makes the module. The module returns the mean loss
             of outputs (samples, 1) and targets of the same shape, or of outputs (samples, classes)
             and classes (samples,).
-        experiment: the task. The softmax converts scores of classes to probabilities.
+        experiment: the task.
         name: its name in configurations. Default: the factory's own name.
         degree: for a regression, 1 if the loss scales with the target's unit, like a distance, 2
             if with its square. Targets are standardized only for losses with a degree. Default: 0.
+        prediction: the function from outputs to predictions of the same shape, which metrics,
+            plots and users get. A loss with a function of its own has no degree. Default: that of
+            the class of `nn` from which the loss derives, such as the exponential function for
+            `PoissonNLLLoss`; else the softmax for classes, and outputs as they are for numbers.
 
     Raises:
         ValueError: if the name is taken or no identifier, or `experiment` is something else.
     """
-    regression = LossFacts("regression", degree=degree)
-    facts = {"regression": regression, "classification": LossFacts("classes")}
-    if experiment not in facts:
+    regression = LossFacts("regression", prediction, degree=degree)
+    kinds = {"regression": regression, "classification": LossFacts("classes", prediction)}
+    if experiment not in kinds:
         raise ValueError(f"expected 'regression' or 'classification', got {experiment!r}")
+    facts, known = kinds[experiment], name or getattr(factory, "__name__", "")
+    if known in LOSSES.listed and factory is getattr(nn, known):
+        own = LOSS_FACTS[known]
+        if (own.kind, prediction) == (facts.kind, None) and degree in (0, own.degree):
+            return factory  # configurations can name it already
     LOSSES.register(factory, name)
-    LOSS_FACTS[LOSSES.names[-1]] = facts[experiment]
+    LOSS_FACTS[LOSSES.names[-1]] = facts
     return factory
 
 

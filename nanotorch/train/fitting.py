@@ -18,7 +18,7 @@ from nanotorch.optim.lr_scheduler import LRScheduler
 from nanotorch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
 from .build import Kind, build_optimizer, dry_run, try_loss
-from .components import LOSS_FACTS, OPTIMIZERS, build_errors, members_of
+from .components import LOSS_FACTS, OPTIMIZERS, build_errors, facts_of, members_of
 from .config import (
     REQUIRED,
     Component,
@@ -489,13 +489,17 @@ class Fit(Training):
         if not isinstance(loss, torch.Tensor) or loss.dim():
             shape = f"shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else loss
             raise refusal("loss", f"{told}: expected a tensor of one number, got {shape}")
-        facts = LOSS_FACTS.get(name)
+        facts = facts_of(name, self.loss) if name in LOSS_FACTS else None
         fits = {
             "regression": outputs.shape == targets.shape,
             "binary": outputs.numel() == len(targets) == targets.numel(),
             "classes": (outputs.dim(), targets.dim()) == (2, 1) and not targets.is_floating_point(),
         }
-        return KINDS[facts.kind](name) if facts is not None and fits[facts.kind] else None
+        if facts is None or not fits[facts.kind]:
+            return None
+        made = KINDS[facts.kind](facts, self.loss)
+        made.check_prediction(outputs)
+        return made
 
     def _check_labels(self, classes: int) -> None:
         """Refuse a model of one class, and labels in tensors that are none of its classes."""
@@ -557,7 +561,10 @@ class Fit(Training):
         size = batch_of(tensors[0][:1].numel())
         with evaluation_mode(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
-            return torch.cat([model(*batch) for batch in batches])
+            outputs = torch.cat([model(*batch) for batch in batches])
+        return (
+            outputs if self.kind is None else torch.from_numpy(self.kind.reported(outputs.numpy()))
+        )
 
     def _heading(self) -> Iterable[str]:
         yield f"{self.config.model} on {self.config.data}, in batches of {self._batch_size}"
@@ -566,7 +573,8 @@ class Fit(Training):
         return self.model, *self._example
 
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
-        if not fitted and self.kind is not None and self.kind.targets == "regression":
+        facts = None if self.kind is None else self.kind.facts
+        if not fitted and facts is not None and facts.degree:
             mean, spread = targets.mean(), targets.std()
             if max(abs(mean), spread) > 10 or spread < 0.1:
                 found = f"train on (y - mean) / deviation: targets have a mean of {mean:.3g}"

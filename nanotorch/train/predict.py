@@ -61,10 +61,11 @@ class Trained:
     def predict(self, x: Any) -> torch.Tensor:
         """Return the model's outputs for samples in the form of the training data.
 
-        Numbers come back in the units of the target.
+        For classes they are scores, for numbers the predictions in the units of the target.
         """
         outputs = outputs_of(self.model, prepare_inputs(x, self.dataset, self.kind), BATCH)
-        return torch.from_numpy(self.dataset.preprocessing.own_units(outputs))
+        found = self.dataset.preprocessing.own_units(self.kind.reported(outputs))
+        return torch.from_numpy(found)
 
     def samples(self, path: Path) -> tuple[Array, Array | None]:
         """Return the features in a file, shape (samples, features), and the targets if it has any.

@@ -243,11 +243,12 @@ class RunResult:
     def predict(self, *inputs: Any) -> torch.Tensor:
         """Return the model's outputs for samples in the form of the training data.
 
+        For classes they are scores. For numbers they are predictions in the units of the target.
+
         Args:
             inputs: an array or a tensor, samples first; several if the model needs several. For a
                 model of a table they are features, or cells as in the table, such as
-                `[[85, 3, "Berlin"]]`. They are standardized like the training data, and numbers
-                come back in the units of the target.
+                `[[85, 3, "Berlin"]]`. They are standardized like the training data.
         """
         return self.task.outputs(*inputs)
 

@@ -36,7 +36,7 @@ from .build import (
     merge_errors,
     try_loss,
 )
-from .components import LOSS_FACTS
+from .components import as_they_are, facts_of
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
@@ -351,9 +351,9 @@ class Training(Experiment):
         """Return the model's outputs for `part`, and the targets; None if the part is empty."""
         raise NotImplementedError
 
-    def own_units(self, values: torch.Tensor) -> NDArray[Any]:
-        """Return outputs or targets as an array; numbers are in the target's own units."""
-        return values.numpy()
+    def own_units(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return outputs or targets; numbers are in the target's own units."""
+        return values
 
     def measure(self, part: str) -> dict[str, float]:
         """Return the loss and metrics on `part` as `part/loss` and so on; {} if it is empty."""
@@ -371,7 +371,8 @@ class Training(Experiment):
         if targets.dim() == 1 and hasattr(self.loss, "ignore_index"):
             counted = targets != self.loss.ignore_index
             outputs, targets = outputs[counted], targets[counted]
-        own = self.own_units(outputs), self.own_units(targets)
+        reported = self.kind.reported(outputs.numpy())
+        own = self.own_units(reported), self.own_units(targets.numpy())
         return (self.kind, *own) if len(targets) and self.kind.fits(*own) else None
 
     def _measured(self, part: str, found: Found) -> dict[str, float]:
@@ -439,7 +440,9 @@ class Supervised(Training):
             first = self.dataset.parts["train"]
             pairs = TensorDataset(torch.from_numpy(first.x), torch.from_numpy(first.y))
             x, y = pairs[:1]
-            try_loss(self.loss, dry_run(self.model, self.model, x, "loss"), y)
+            outputs = dry_run(self.model, self.model, x, "loss")
+            try_loss(self.loss, outputs, y)
+            self.kind.check_prediction(outputs)
             train, count = config.train, len(first)
             size = min(train.batch_size or count, count)
             shuffled = train.shuffle and train.overfit_batches is None
@@ -455,7 +458,11 @@ class Supervised(Training):
     def _read(self, stream: torch.Generator) -> Dataset:
         """Return the samples; with `overfit_batches`, only these batches of the training part."""
         config, train = self.config, self.config.train
-        degree = LOSS_FACTS[config.loss.name].degree
+        facts, degree = self.kind.facts, self.kind.facts.degree
+        if degree and facts.prediction is not as_they_are:
+            message = "has a function from outputs to predictions, so its target cannot be"
+            message += f" standardized; register it with degree 0 instead of {degree}"
+            raise refusal("loss.name", f"{config.loss.name} {message}")
         if isinstance(config, schema.TextConfig):
             dataset = load_text(config.data)
         else:
@@ -476,8 +483,8 @@ class Supervised(Training):
         check_count(inputs, 1)
         return torch.from_numpy(self.predict(prepare_inputs(inputs[0], self.dataset, self.kind)))
 
-    def own_units(self, values: torch.Tensor) -> NDArray[Any]:
-        return self.dataset.preprocessing.own_units(values.numpy())
+    def own_units(self, values: NDArray[Any]) -> NDArray[Any]:
+        return self.dataset.preprocessing.own_units(values)
 
     def evaluated(self, part: str) -> Found | None:
         samples = self.dataset.parts[part]
@@ -486,8 +493,8 @@ class Supervised(Training):
         return torch.from_numpy(self._outputs(samples.x)), torch.from_numpy(samples.y)
 
     def predict(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return the model's outputs for `x`; numbers are in the target's own units."""
-        return self.dataset.preprocessing.own_units(self._outputs(x))
+        """Return the model's scores of classes for `x`, or numbers in the target's own units."""
+        return self.own_units(self.kind.reported(self._outputs(x)))
 
     def _outputs(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """Return the model's outputs, in evaluation mode."""
@@ -578,16 +585,21 @@ class Supervised(Training):
             columns["truth"] = [*generator.truth]
         if preprocessing.classes:
             of = f"log odds of {preprocessing.classes[-1]}"
+        elif self.kind.converts:
+            of, _ = f"output for {of}", columns.pop("truth", None)
         return f"{text}\n\n{coefficients_table(of, preprocessing.features, columns)}"
 
     def _remedy(self, fitted: bool, targets: NDArray[Any]) -> str:
         data, regression = self.config.data, self.kind.targets == "regression"
         if getattr(data, "class_weights", None) is not None:
             return "data.class_weights favours rare classes over accuracy"
-        if regression and not fitted and not LOSS_FACTS[self.config.loss.name].degree:
-            return "register the loss with its degree, so that the target is standardized"
-        if regression and not fitted and not getattr(data, "standardize_target", True):
-            return "set data.standardize_target: true"
+        facts = self.kind.facts
+        if regression and not fitted and facts.prediction is as_they_are:
+            if not facts.degree:
+                told = "register the loss with its degree, so that the target is standardized"
+                return f"{told}, or with its prediction if that is not the output itself"
+            if not getattr(data, "standardize_target", True):
+                return "set data.standardize_target: true"
         remedy = super()._remedy(fitted, targets)
         return remedy if fitted else f"{remedy} (--find-lr proposes one)"
 
@@ -647,10 +659,10 @@ def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float
 
 def kind_of(config: schema.TrainedConfig) -> Kind:
     """Return the kind of prediction."""
-    loss = config.loss.name
-    if isinstance(config, schema.TextConfig):
-        return Characters(loss)
-    return KINDS[LOSS_FACTS[loss].kind](loss)
+    loss = config.loss.build()
+    facts = facts_of(config.loss.name, loss)
+    kind = Characters if isinstance(config, schema.TextConfig) else KINDS[facts.kind]
+    return kind(facts, loss)
 
 
 KINDS: Mapping[str, type[Kind]] = {

@@ -17,7 +17,7 @@ from nanotorch.train.build import (
     build_optimizer,
     freeze,
 )
-from nanotorch.train.components import LAYERS
+from nanotorch.train.components import LAYERS, LOSS_FACTS
 from nanotorch.train.config import ConfigError
 from nanotorch.train.load import dump_config, load_config
 from tests.train.examples import (
@@ -122,7 +122,9 @@ def test_samples_of_a_text_begin_where_the_stride_says() -> None:
 
 def test_the_loss_counts_every_place_alike() -> None:
     outputs, targets = torch.randn(4, 5, 3), torch.randint(0, 3, (4, 5))
-    value = Characters("CrossEntropyLoss").criterion(nn.CrossEntropyLoss())(outputs, targets).item()
+    loss = nn.CrossEntropyLoss()
+    kind = Characters(LOSS_FACTS["CrossEntropyLoss"], loss)
+    value = kind.criterion(loss)(outputs, targets).item()
     p = torch.softmax(outputs, -1).numpy()
     own = np.take_along_axis(p, targets.numpy()[..., None], axis=2)
     assert value == pytest.approx(float(-np.log(own).mean()), rel=1e-5)
@@ -145,9 +147,9 @@ def test_texts_that_cannot_be_had() -> None:
 
 def test_softmax_and_sigmoid_of_what_is_large() -> None:
     x = np.array([[1e4, 0, -1e4]], dtype=np.float32)
-    softmax = ManyClasses("CrossEntropyLoss").probability
+    softmax = ManyClasses(LOSS_FACTS["CrossEntropyLoss"], nn.CrossEntropyLoss()).probability
     np.testing.assert_array_equal(softmax(x), [[1, 0, 0]])
-    sigmoid = TwoClasses("BCEWithLogitsLoss").probability
+    sigmoid = TwoClasses(LOSS_FACTS["BCEWithLogitsLoss"], nn.BCEWithLogitsLoss()).probability
     np.testing.assert_array_equal(sigmoid(x), [[1, 0.5, 0]])
     assert math.isclose(float(softmax(np.zeros((1, 4), np.float32))[0, 0]), 0.25)
 

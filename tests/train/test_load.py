@@ -112,8 +112,8 @@ REGRESSION_ERRORS = {
     "checkpoint, log",
     ("loss: {name: MSELoss}\n", ""): "x.yaml:1:1: loss: missing",
     ("{name: MSELoss}", "{}"): "x.yaml:8:7: loss.name: missing; known: MSELoss, L1Loss, "
-    "SmoothL1Loss, HuberLoss, BCEWithLogitsLoss, BCELoss, CrossEntropyLoss, NLLLoss; --import FILE "
-    "adds your own",
+    "SmoothL1Loss, HuberLoss, PoissonNLLLoss, BCEWithLogitsLoss, BCELoss, CrossEntropyLoss, "
+    "NLLLoss; --import FILE adds your own",
     ("experiment: regression\n", ""): "x.yaml:1:1: experiment: missing; known: regression, "
     "classification, text, minimization",
     ("out_features: 1", "bias: true"): "x.yaml:7:7: model.layers[0].out_features: missing",
@@ -128,9 +128,8 @@ REGRESSION_ERRORS = {
     ("csv: table.csv", "csv: ''"): "x.yaml:3:8: data.csv: expected a file name, got '' (text)",
     ("{name: MSELoss}", "[MSELoss]"): "x.yaml:8:7: loss: expected a loss, got a list",
     ("{name: MSELoss}", "{name: 3}"): "x.yaml:8:14: loss.name: expected 'MSELoss' or 'L1Loss' or "
-    "'SmoothL1Loss' or 'HuberLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or 'CrossEntropyLoss' or "
-    "'NLLLoss', "
-    "got 3 (an integer)",
+    "'SmoothL1Loss' or 'HuberLoss' or 'PoissonNLLLoss' or 'BCEWithLogitsLoss' or 'BCELoss' or "
+    "'CrossEntropyLoss' or 'NLLLoss', got 3 (an integer)",
     ("target: y", "target: y\n  features: [a, 1]"): "x.yaml:5:17: data.features[1]: "
     "expected text, got 1 (an integer); put it in quotes",
     ("target: y", "generator: 3"): "x.yaml:4:14: data.generator: expected a mapping, "

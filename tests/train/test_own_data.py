@@ -4,13 +4,18 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import nanotorch as torch
 from nanotorch import nn
-from nanotorch.train import load_config, register_loss, train
+from nanotorch.nn import functional as F
+from nanotorch.train import fit, load_config, load_trained, register_loss, train
+from nanotorch.train.components import LOSS_FACTS, LOSSES
 from nanotorch.train.run import RunResult, resume
 from tests.train.examples import (
     CLASSIFICATION,
@@ -94,14 +99,109 @@ def test_a_constant_target_is_learned() -> None:
     assert fitted(REGRESSION, table).results["test/rmse"] < 3
 
 
-def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
+class Rates(nn.Module):
+    """Fits logarithms of rates to counts."""
+
+    def forward(self, input: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return (input.exp() - target * input).mean()
+
+
+def register_counts() -> None:
     register_loss(nn.PoissonNLLLoss, "regression", "CountsOfMine")
+    register_loss(lambda: nn.PoissonNLLLoss(full=True), "regression", "MadeCounts")
+    register_loss(Rates, "regression", prediction=torch.exp)
+    register_loss(Rates, "regression", "RatesAlone")
     register_loss(nn.MSELoss, "regression", "SquaresOfMine", degree=2)
-    counts = experiment(REGRESSION, "loss=CountsOfMine")
-    np.testing.assert_array_equal(counts.dataset.parts["train"].y, counts.dataset.targets("train"))
-    assert "; register the loss with its degree, so" in counts.report().warning
+    for name, degree, prediction in (
+        ("DegreeOfMine", 2, torch.exp), ("CountsInUnits", 1, None),
+        ("WrongPrediction", 0, lambda outputs: outputs.nothing()), ("OnePrediction", 0, torch.sum),
+    ):  # fmt: skip
+        factory = nn.PoissonNLLLoss if prediction is None else Rates
+        register_loss(factory, "regression", name, degree, prediction)
+    assert register_loss(nn.PoissonNLLLoss, "regression") is nn.PoissonNLLLoss  # known already
+    with pytest.raises(ValueError, match="exists already"):
+        register_loss(nn.PoissonNLLLoss, "regression", prediction=torch.exp)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _counts() -> Iterator[None]:
+    known, facts = {**LOSSES.registered}, {**LOSS_FACTS}
+    register_counts()
+    yield
+    for kept, before in ((LOSSES.registered, known), (LOSS_FACTS, facts)):
+        kept.clear()
+        kept.update(before)
+
+
+def claims() -> str:
+    """300 rows of a count, whose rate grows by the factor e with each 2 of `a`."""
+    random, lines = np.random.default_rng(0), ["a,n"]
+    for a in random.uniform(0, 5, 300):
+        lines.append(f"{a},{random.poisson(np.exp(a / 2))}")
+    return "\n".join(lines) + "\n"
+
+
+LOG_RATES = ("PoissonNLLLoss", "CountsOfMine", "MadeCounts", "Rates")
+CLAIMS = HOUSES.replace("price", "n").replace("lr: 1e-2", "lr: 3e-2")
+RATES = CLAIMS.replace("out_features: 1}]", "out_features: 1}, Softplus]")
+
+
+@pytest.mark.parametrize("loss", [*LOG_RATES, "{name: CountsOfMine, log_input: false}"])
+def test_counts_are_measured_and_predicted_not_the_logarithms_of_rates(loss: str) -> None:
+    run = fitted(RATES if "false" in loss else CLAIMS, claims(), f"loss={loss}", "log.plots=true")
+    dataset = run.task.dataset
+    np.testing.assert_array_equal(dataset.parts["train"].y, dataset.targets("train"))
+    x, y = dataset.parts["test"].x, dataset.parts["test"].y
+    outputs = run.model(torch.from_numpy(x)).detach().numpy()
+    expected = outputs if "false" in loss else np.exp(outputs)
+    assert run.results["test/mae"] == pytest.approx(np.abs(expected - y).mean(), rel=1e-5)
+    assert run.results["test/r2"] > 0.4
+    np.testing.assert_allclose(run.task.predict(x), expected, rtol=1e-6)  # figures show it
+    found = run.predict([[1.0], [4.0]]).flatten().tolist()
+    assert found == pytest.approx(np.exp([0.5, 2]), rel=0.3)
+    assert load_trained(run.directory).predict([[1.0], [4.0]]).flatten().tolist() == found
+    Path("new.csv").write_text("a,n\n1,2\n4,7\n", "utf-8")
+    _, shown, told = said("predict latest new.csv")
+    assert shown.split() == ["n", *(f"{value:.9g}" for value in found)]
+    assert f"mae {(abs(found[0] - 2) + abs(found[1] - 7)) / 2:.4f}" in told
+
+
+@pytest.mark.parametrize("loss", [nn.PoissonNLLLoss(), F.poisson_nll_loss, Rates()])
+def test_fit_takes_the_prediction_of_a_loss(loss: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    x, y = np.loadtxt(claims().splitlines()[1:], delimiter=",").T[:, :, None]
+    model = nn.Linear(1, 1)
+    run = fit(model, (x, y), loss=loss, optimizer={"name": "Adam", "lr": 0.1}, epochs=30)
+    expected = model(torch.tensor(x).float()).exp().detach()
+    assert torch.equal(run.predict(x), expected)
+    assert run.results["train/mae"] == pytest.approx(np.abs(expected.numpy() - y).mean(), rel=1e-5)
+    assert run.results["train/r2"] > 0.4
+    fit(model, (x, 1000 + y), loss=loss, optimizer={"name": "SGD", "lr": 0.0}, epochs=1)
+    assert closing(capsys).endswith("target; train longer or with another learning rate")
+
+
+def test_targets_of_a_loss_of_its_own_kind_stay_as_they_are() -> None:
     squares = trained(REGRESSION, "loss=SquaresOfMine")
     assert squares.measure("test") == trained(REGRESSION).measure("test")
+    alone = experiment(REGRESSION, "loss=RatesAlone")
+    np.testing.assert_array_equal(alone.dataset.parts["train"].y, alone.dataset.targets("train"))
+    hint = "register the loss with its degree, so that the target is standardized, or with its pre"
+    assert hint in alone.report().warning
+    for settings in ("loss=CountsOfMine", "loss={name: CountsOfMine, log_input: false}"):
+        run = experiment(REGRESSION, settings, "data.standardize_target=false")
+        poor = {"train/r2": -1.0, "test/r2": -1.0}
+        told = run._warning(poor, {"train": np.ones(3), "test": np.ones(3)})
+        assert told.endswith("train longer or with another learning rate (--find-lr proposes one)")
+
+
+def test_predictions_of_a_loss_that_cannot_be() -> None:
+    units = "so its target cannot be standardized; register it with degree 0 instead of"
+    for loss, message in {
+        "DegreeOfMine": f"{units} 2",
+        "CountsInUnits": f"{units} 1",
+        "WrongPrediction": "AttributeError: 'Tensor' object has no attribute 'nothing' at ",
+        "OnePrediction": "its `prediction` returns shape () for outputs of (1, 1)",
+    }.items():
+        assert message in refusal_of(fitted)(CLAIMS, claims(), f"loss={loss}")
 
 
 def test_a_run_from_before_targets_were_standardized_goes_on_and_predicts() -> None:
