@@ -29,6 +29,7 @@ from .config import (
     unreadable,
 )
 from .csv_file import (
+    AS_TRAINED,
     DROP,
     MISSING,
     MOST_WRONG,
@@ -79,21 +80,6 @@ class Column:
             return found
         return np.equal(found, np.arange(len(self.categories))).astype(np.float64)
 
-    def of_cells(self, cells: NDArray[Any]) -> NDArray[Any]:
-        """Return the features of cells from a program; NaN for a missing number, given as None.
-
-        Raises:
-            ValueError: if a name is not among the categories.
-        """
-        if self.categories is None:
-            return cells.astype(np.float64)[:, None]
-        names = cells.astype(str)
-        if unknown := {*names.tolist()} - {*self.categories}:
-            message = f"predict(): {quoted(min(unknown))} is not a {self.name} in the training data"
-            raise ValueError(message + did_you_mean(min(unknown), self.categories, of_data=True))
-        return np.equal(names[:, None], np.array(self.categories))
-
-
 @dataclass(frozen=True)
 class Preprocessing:
     """Converts the rows of a table, or arrays, to inputs: (value - mean) / scale.
@@ -127,6 +113,19 @@ class Preprocessing:
     header: bool = True
     missing: bool = False
     """Whether numbers may be missing."""
+
+    def of_table(self) -> "Preprocessing":
+        """Return the preprocessing of a table whose columns are the features, if there was none."""
+        return self if self.columns else replace(self, columns=[*map(Column, self.features)])
+
+    def flawed(self, x: Array) -> str:
+        """Return which of the features, shape (samples, features), cannot be used; else ""."""
+        bad = np.isinf(x) if self.missing else ~np.isfinite(x)
+        for row, feature in np.argwhere(bad)[:1].tolist():
+            name = self.features[feature] if self.features else f"x{feature}"
+            found = f"row {row}: {quoted(name)} is {x[row, feature]}"
+            return found + f"; {AS_TRAINED}" * bool(np.isnan(x[row, feature]))
+        return ""
 
     def rows(self, table: CsvFile, trained: str = "") -> Array:
         """Return the features of a table, not standardized, shape (rows, features).

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 from warnings import catch_warnings, simplefilter
@@ -35,6 +36,7 @@ from .config import (
     section_keys,
 )
 from .experiment import Graph
+from .frames import PREDICT, Name, array_of, frame_of
 from .load import (
     LoadedConfig,
     all_homes,
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Metric = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | float]
+Names = Sequence[Sequence[Name] | None]
 Samples = Sequence[ArrayLike | torch.Tensor] | Dataset[Any] | DataLoader[Any]
 
 
@@ -110,7 +113,8 @@ def fit(
         data: the samples to train on: a tuple `(x, y)` of arrays or tensors, samples first; a
             dataset; or a `DataLoader` of batches `(x, y)`. A model with several inputs needs
             `(x1, x2, y)`. Floating-point NumPy arrays get PyTorch's default precision. Nothing is
-            standardized: the model learns the numbers as they are.
+            standardized: the model learns the numbers as they are. Data frames of the other parts,
+            and of later predictions, need the columns of these, in any order.
         loss: from outputs and targets to a tensor of one number, the mean over samples: a module,
             a function, or the value of `loss` in a configuration, such as `"MSELoss"`.
         optimizer: an optimizer of the model's parameters, or the value in a configuration, such as
@@ -148,8 +152,9 @@ def fit(
         loaded = LoadedConfig(config, Origins({"": Place(source=PROGRAM)}))
         loaded, verbose = join_ranks(loaded, verbose)
         assert isinstance(loaded.config, FitConfig)
-        parts = loaders(config, data, validation, test)
-        experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks)
+        names = names_in(data)
+        parts = loaders(config, data, validation, test, names)
+        experiment = Fit(loaded.config, model, *parts, objects, metrics or {}, callbacks, names)
         loaded = replace(loaded, config=experiment.config)
         if resume is True or resume == NEWEST:
             if directory is None:
@@ -286,12 +291,22 @@ WHOLE = (torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler)
 """The samplers that read all samples."""
 
 
+def names_in(data: Samples) -> Names:
+    """Return the columns of each table in a tuple of samples; None for arrays."""
+    frames = [frame_of(values) for values in data] if isinstance(data, tuple) else []
+    return [[*frame.keys] if frame else None for frame in frames]
+
+
 def loaders(
-    config: FitConfig, data: Samples, validation: Samples | float | None, test: Samples | None
+    config: FitConfig,
+    data: Samples,
+    validation: Samples | float | None,
+    test: Samples | None,
+    names: Names,
 ) -> tuple[dict[str, DataLoader[Any]], DataLoader[Any]]:
     """Return the loaders that measure the parts, by name, and the loader of the training."""
     train, (split, shuffling) = config.train, streams(config.seed, 2)
-    dataset = dataset_of(data, "data")
+    dataset = dataset_of(data, "data", names)
     if isinstance(validation, int | float):
         if isinstance(data, DataLoader | IterableDataset):
             message = f"cannot be a fraction of a {type(data).__name__}; give the samples"
@@ -317,18 +332,28 @@ def loaders(
     parts = {"train": sequential_loader(dataset, size)}
     for name, samples in {"validation": validation, "test": test}.items():
         if samples is not None:
-            parts[name] = sequential_loader(dataset_of(samples, name), size)
+            parts[name] = sequential_loader(dataset_of(samples, name, names), size)
     return parts, loader
 
 
-def dataset_of(samples: Any, argument: str) -> Any:
-    """Return samples as a dataset with a length; a `DataLoader` is returned as it is."""
-    if isinstance(samples, ARRAYS):
+def dataset_of(samples: Any, argument: str, names: Names) -> Any:
+    """Return samples as a dataset with a length; a `DataLoader` is returned as it is.
+
+    Args:
+        samples: the samples.
+        argument: the argument of `fit` for them.
+        names: the columns of the tables in `data`, as `names_in` returns them.
+    """
+    if isinstance(samples, ARRAYS) or (hasattr(samples, "columns") and hasattr(samples, "shape")):
         shape = tuple(samples.shape)
         raise refusal(argument, f"{EXPECTED}, got one array of shape {shape}, without targets")
     several = isinstance(samples, list) and all(isinstance(s, ARRAYS) for s in samples)
     if (isinstance(samples, tuple) or several) and samples:
-        tensors = [as_tensor(values, argument) for values in samples]
+        try:
+            arrays = [array_of(*pair) for pair in zip_longest(samples, names[: len(samples)])]
+        except ValueError as error:
+            raise refusal(argument, str(error)) from None
+        tensors = [as_tensor(values, argument) for values in arrays]
         for name, tensor in zip([*["x"] * (len(tensors) - 1), "y"], tensors, strict=True):
             if bad := (~tensor.isfinite()).nonzero()[:1].tolist():
                 found = tensor[tuple(bad[0])].item()
@@ -397,6 +422,7 @@ class Fit(Training):
         objects: the loss, the optimizer and the scheduler, as they were given to `fit`.
         metrics: functions that are measured in addition to the metrics of the loss.
         callbacks: additional callbacks.
+        names: the columns of the tables among the samples, as `names_in` returns them.
     """
 
     def __init__(
@@ -408,6 +434,7 @@ class Fit(Training):
         objects: Mapping[str, Any],
         metrics: Mapping[str, Metric],
         callbacks: Sequence[Callback],
+        names: Names,
     ) -> None:
         check("model", model, nn.Module, "a module, such as nn.Linear(4, 1)")
         check("callbacks", callbacks, Sequence, "a list")
@@ -446,6 +473,7 @@ class Fit(Training):
             message = f"expected batches (x, y) of tensors, samples first; got {got}"
             raise refusal("data", f"{message}; a collate_fn of the DataLoader can make them")
         *self._example, targets = (tensor[:2] for tensor in batch)
+        self._names = names or [None] * len(batch)
         self.kind = self._tried(targets)
         self._listening = callbacks
         size = loader.batch_size or len(batch[-1])
@@ -554,17 +582,21 @@ class Fit(Training):
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         check_count(inputs, len(self._example))
+        try:
+            arrays = [array_of(*pair) for pair in zip(inputs, self._names, strict=False)]
+        except ValueError as error:
+            raise ValueError(f"{PREDICT}: {error}") from None
         tensors = [
-            x if isinstance(x, torch.Tensor) else as_tensor(x, "inputs", "predict()").to(like.dtype)
-            for x, like in zip(inputs, self._example, strict=True)
+            x if isinstance(x, torch.Tensor) else as_tensor(x, "inputs", PREDICT).to(like.dtype)
+            for x, like in zip(arrays, self._example, strict=True)
         ]
         size = batch_of(tensors[0][:1].numel())
         with evaluation_mode(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)
             outputs = torch.cat([model(*batch) for batch in batches])
-        return (
-            outputs if self.kind is None else torch.from_numpy(self.kind.reported(outputs.numpy()))
-        )
+        if self.kind is None:
+            return outputs
+        return torch.from_numpy(self.kind.reported(outputs.numpy()))
 
     def _heading(self) -> Iterable[str]:
         yield f"{self.config.model} on {self.config.data}, in batches of {self._batch_size}"

@@ -4,7 +4,7 @@ import argparse
 import errno
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .build import Characters, Kind
 from .commands import import_components
 from .config import Place, name_text, read_failure, refusal, usage_error
 from .csv_file import csv_text, read_csv
-from .dataset import Column, Dataset, Preprocessing, Samples, opened_arrays
+from .dataset import Dataset, Preprocessing, Samples, opened_arrays
 from .loop import DIVERGED
 from .metrics import Array, number, wrap_to_screen
 from .run import (
@@ -62,6 +62,13 @@ class Trained:
         """Return the model's outputs for samples in the form of the training data.
 
         For classes they are scores, for numbers the predictions in the units of the target.
+
+        Args:
+            x: an array or a tensor, samples first; rows of cells; or a table with the columns of
+                the training data, as in `RunResult.predict`.
+
+        Raises:
+            ValueError: if the samples do not fit the training data.
         """
         outputs = outputs_of(self.model, prepare_inputs(x, self.dataset, self.kind), BATCH)
         found = self.dataset.preprocessing.own_units(self.kind.reported(outputs))
@@ -72,16 +79,13 @@ class Trained:
 
         A missing target is NaN.
         """
-        preprocessing, place = self.dataset.preprocessing, Place(source=str(path))
+        preprocessing, place = self.dataset.preprocessing.of_table(), Place(source=str(path))
         try:
             if path.suffix in (".npy", ".npz"):
                 return self._array(path), None
-            if not preprocessing.columns:  # made up, or of arrays: the columns are the features
-                columns = [Column(name) for name in preprocessing.features]
-                if not columns:
-                    message = "is a table, and the model's features have no names; give it an array"
-                    raise refusal("", message, place)
-                preprocessing = replace(preprocessing, columns=columns)
+            if not preprocessing.columns:
+                message = "is a table, and the model's features have no names; give it an array"
+                raise refusal("", message, place)
             form = preprocessing.delimiter, preprocessing.header
             named = [c.name for c in preprocessing.columns if c.categories is not None]
             named += [] if preprocessing.classes is None else [preprocessing.target]
@@ -112,6 +116,8 @@ class Trained:
         if x.shape[1] != features:
             message = f"has {x.shape[1]} numbers for each sample; the model takes {features}"
             raise refusal("", message, place)
+        if problem := self.dataset.preprocessing.flawed(x):
+            raise refusal("", problem, place)
         return x
 
 

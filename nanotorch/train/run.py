@@ -248,7 +248,13 @@ class RunResult:
         Args:
             inputs: an array or a tensor, samples first; several if the model needs several. For a
                 model of a table they are features, or cells as in the table, such as
-                `[[85, 3, "Berlin"]]`. They are standardized like the training data.
+                `[[85, 3, "Berlin"]]`; or a data frame, a mapping from names to columns, or a list
+                of mappings from names to cells, in which the order does not matter, further
+                columns are ignored, and None is an empty cell. They are standardized like the
+                training data.
+
+        Raises:
+            ValueError: if they do not fit the training data: a column lacks, for example.
         """
         return self.task.outputs(*inputs)
 

@@ -1,7 +1,6 @@
 """The experiments that fit a model to samples: regression, classification and text."""
 
 import itertools
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -40,6 +39,7 @@ from .components import as_they_are, facts_of
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
+from .frames import PREDICT, codes_of, rows_of
 from .loop import (
     Callback,
     EveryFewEpochs,
@@ -634,26 +634,24 @@ def prepare_inputs(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
     """Return samples in the form of the data file as inputs of the model.
 
     Raises:
-        ValueError: if a sample has another number of values, or an unknown name.
+        ValueError: if a table lacks a column, a sample has another number of values, or a cell is
+            not as in the training data.
     """
-    if isinstance(kind, Characters):
-        return np.asarray(x)
-    cells, columns = np.asarray(x), dataset.preprocessing.columns
-    if cells.dtype.kind in "OU" and cells.ndim == 2 and cells.shape[1] == len(columns):
-        cells = np.hstack([column.of_cells(cells[:, k]) for k, column in enumerate(columns)])
-    count = math.prod(dataset.preprocessing.shape)
-    if cells.ndim == 0 or cells.size != len(cells) * count:
-        message = f"predict() takes {count} numbers for each sample, samples first"
-        if any(column.categories for column in columns):
-            message += f", or the cells of {', '.join(column.name for column in columns)}"
-        raise ValueError(f"{message}; got an array of shape {cells.shape}")
-    return dataset.preprocessing.inputs(cells.astype(np.float64).reshape(len(cells), count))
+    try:
+        if isinstance(kind, Characters):
+            return codes_of(x)
+        return dataset.preprocessing.inputs(rows_of(x, dataset.preprocessing.of_table()))
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{PREDICT}: {error}") from None
 
 
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:
     """Return a model's outputs for `x`, computed for `size` samples at a time."""
     with torch.no_grad():
-        parts = [model(torch.from_numpy(x[k : k + size])).numpy() for k in range(0, len(x), size)]
+        starts = range(0, max(len(x), 1), size)
+        parts = [model(torch.from_numpy(x[k : k + size])).numpy() for k in starts]
     return np.concatenate(parts)
 
 

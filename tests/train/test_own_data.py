@@ -78,10 +78,6 @@ def test_prices_are_learned_and_told_in_their_own_units() -> None:
     cells = [[100, 4, "Berlin"], [60, 2, "Munich"]]
     told = [f"{price:.9g}" for price in result.predict(cells).flatten().tolist()]
     assert told == prices
-    with pytest.raises(
-        ValueError, match="'Berlln' is not a city in the training data; did you mean 'Ber"
-    ):
-        result.predict([[100, 4, "Berlln"]])
     with pytest.raises(ValueError, match=r"takes 5 numbers .* or the cells of size, rooms, city; "):
         result.predict([[100, 4]])
 
