@@ -18,6 +18,23 @@ Name = Hashable
 
 
 @dataclass(frozen=True)
+class Cells(CsvFile):
+    """The cells of a program's table, as those of a file; errors name rows, counted from 0."""
+
+    columns: Mapping[Name, NDArray[Any]] = field(default_factory=dict)
+
+    def texts(self, column: str) -> list[str]:
+        found = self.columns[column].tolist()
+        # A data frame holds whole numbers as floats if some are missing.
+        cells = (int(x) if isinstance(x, float) and x.is_integer() else x for x in found)
+        return ["" if x is None or str(x) in ("<NA>", "NaT") else str(x).strip() for x in cells]
+
+    def problem(self, row: Row, column: str, message: str) -> Problem:
+        place = Place(source=self.source)
+        return Problem(f"row {row.line}, column {quoted(column)}", message, place)
+
+
+@dataclass(frozen=True)
 class Frame:
     """The columns of a table by name."""
 
@@ -46,6 +63,26 @@ class Frame:
                 got = f"expected {expected}, got shape {values.shape}"
                 raise ValueError(f"column {quoted(name)}: {got}")
         return found
+
+    def cells(self, names: Sequence[str]) -> Cells:
+        """Return those of the columns `names` that there are, as cells.
+
+        Raises:
+            ValueError: if they are no lists of values of one length.
+        """
+        columns = self.arrays([name for name in names if name in self.keys])
+        count = len(next(iter(columns.values()), ()))
+        numbers = {name: x for name, x in columns.items() if x.dtype.kind in "biuf"}
+        finite = {str(name): x for name, x in numbers.items() if not np.isinf(x).any()}
+        return Cells(
+            source=PREDICT,
+            header=[name for name in self.keys if isinstance(name, str)],
+            count=count,
+            read=lambda: [Row(index, "", ()) for index in range(count)],
+            configured=False,
+            floats={name: x.astype(np.float64) for name, x in finite.items()},
+            columns=columns,
+        )
 
 
 def frame_of(x: Any) -> Frame | None:
@@ -87,49 +124,6 @@ def array_of(x: Any, names: Sequence[Name] | None) -> Any:
     return np.column_stack([*frame.arrays([*frame.keys] if names is None else names).values()])
 
 
-@dataclass(frozen=True)
-class Cells(CsvFile):
-    """The cells of a program's table, as those of a file; errors name rows, counted from 0."""
-
-    columns: Mapping[Name, NDArray[Any]] = field(default_factory=dict)
-
-    def texts(self, column: str) -> list[str]:
-        return [cell_text(value) for value in self.columns[column].tolist()]
-
-    def problem(self, row: Row, column: str, message: str) -> Problem:
-        place = Place(source=self.source)
-        return Problem(f"row {row.line}, column {quoted(column)}", message, place)
-
-
-def cell_text(value: Any) -> str:
-    """Return a cell as a file has it: missing values of data frames are empty."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a data frame holds whole numbers as floats if some are missing
-    text = str(value).strip()
-    return "" if value is None or text in ("<NA>", "NaT") else text
-
-
-def cells_of(frame: Frame, names: Sequence[str]) -> Cells:
-    """Return those of the columns `names` that a table has, as cells.
-
-    Raises:
-        ValueError: if they are no lists of values of one length.
-    """
-    columns = frame.arrays([name for name in names if name in frame.keys])
-    count = len(next(iter(columns.values()), ()))
-    numbers = {name: x for name, x in columns.items() if x.dtype.kind in "biuf"}
-    finite = {str(name): x for name, x in numbers.items() if not np.isinf(x).any()}
-    return Cells(
-        source=PREDICT,
-        header=[name for name in frame.keys if isinstance(name, str)],
-        count=count,
-        read=lambda: [Row(index, "", ()) for index in range(count)],
-        configured=False,
-        floats={name: x.astype(np.float64) for name, x in finite.items()},
-        columns=columns,
-    )
-
-
 def rows_of(x: Any, preprocessing: Preprocessing) -> Array:
     """Return samples as the features of a model, not standardized, shape (samples, features).
 
@@ -159,7 +153,7 @@ def rows_of(x: Any, preprocessing: Preprocessing) -> Array:
         return rows
     if not names:
         raise ValueError("the model's features have no names; give it an array")
-    return preprocessing.rows(cells_of(frame, names), "the model")
+    return preprocessing.rows(frame.cells(names), "the model")
 
 
 def codes_of(x: Any) -> NDArray[Any]:

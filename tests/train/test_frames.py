@@ -145,7 +145,7 @@ def test_made_up_features_and_arrays_have_names() -> None:
 
 def test_a_text_takes_codes() -> None:
     Path("t.txt").write_text("abc" * 60, "utf-8")
-    run = train(loaded(TEXT, EMBEDDING), verbose=False)
+    run = train(loaded(TEXT, EMBEDDING, "log={plots: false, tensorboard: false}"), verbose=False)
     assert run.predict([[0, 1, 2]]).shape[:2] == (1, 3)
     told = refusal_of(run.predict, ValueError)
     for x in ("abc", [0, 1], [[0.5]], {"a": [1]}):

@@ -144,7 +144,8 @@ RATES = CLAIMS.replace("out_features: 1}]", "out_features: 1}, Softplus]")
 
 @pytest.mark.parametrize("loss", [*LOG_RATES, "{name: CountsOfMine, log_input: false}"])
 def test_counts_are_measured_and_predicted_not_the_logarithms_of_rates(loss: str) -> None:
-    run = fitted(RATES if "false" in loss else CLAIMS, claims(), f"loss={loss}", "log.plots=true")
+    plots = f"log.plots={str(loss == LOG_RATES[0]).lower()}"
+    run = fitted(RATES if "false" in loss else CLAIMS, claims(), f"loss={loss}", plots)
     dataset = run.task.dataset
     np.testing.assert_array_equal(dataset.parts["train"].y, dataset.targets("train"))
     x, y = dataset.parts["test"].x, dataset.parts["test"].y
