@@ -80,6 +80,7 @@ class Column:
             return found
         return np.equal(found, np.arange(len(self.categories))).astype(np.float64)
 
+
 @dataclass(frozen=True)
 class Preprocessing:
     """Converts the rows of a table, or arrays, to inputs: (value - mean) / scale.

@@ -52,7 +52,7 @@ class Frame:
         found: dict[Name, NDArray[Any]] = {}
         for name in names:
             if not (keys := self.keys.get(name, ())):
-                meant = did_you_mean(str(name), map(str, self.keys))
+                meant = did_you_mean(str(name), map(str, self.keys), of_data=True)
                 raise ValueError(f"has no column {quoted(name)}{meant}")
             if len(keys) > 1:
                 raise ValueError(f"has two columns called {quoted(name)}; rename one")
