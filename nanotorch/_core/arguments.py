@@ -413,6 +413,7 @@ def form_error(name: str, given: Sequence[Any], forms: Sequence[str], **named: A
     """The error for arguments that fit none of a function's forms; it lists the forms."""
     told = [type_name(value) for value in given]
     kinds = ", ".join(told + [f"{key}={type_name(value)}" for key, value in named.items()])
+    kinds += ", " * (not told and bool(named))  # as PyTorch writes it
     listed = "".join(f"\n * ({form})" for form in forms)
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({kinds}), but expected one "

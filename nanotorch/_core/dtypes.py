@@ -7,7 +7,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nanotorch._core.arguments import as_int, find_argument, form_error, wrong_type
+from nanotorch._core.arguments import (
+    ABSENT,
+    as_int,
+    find_argument,
+    form_error,
+    to_integer,
+    type_name,
+    wrong_type,
+)
 from nanotorch.names.lookup import reason_text
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
@@ -244,11 +252,30 @@ def set_default_dtype(d: dtype) -> None:
     default.dtype = d
 
 
+new_tuple = tuple.__new__  # makes a `Size` of what are integers for sure
+
+
 class Size(tuple[int, ...], metaclass=OfC):
-    """The shape of a tensor: a tuple of its sizes."""
+    """The shape of a tensor: a tuple of its sizes.
+
+    Raises:
+        TypeError: for an element that is not an integer.
+        ValueError: for an integer that exceeds 64 bits.
+    """
 
     __slots__ = ()
     _shown = "torch.Size"
+
+    def __new__(cls, sizes: Iterable[Any] = (), /) -> "Size":
+        numbers = []
+        for position, n in enumerate(sizes):
+            number = int(n) if isinstance(n, bool) else to_integer(n)
+            if number is None:
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type_name(n)}')"
+                )
+            numbers.append(as_int(number))
+        return new_tuple(cls, numbers)
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -259,16 +286,18 @@ class Size(tuple[int, ...], metaclass=OfC):
 
     def __getitem__(self, index: Any) -> Any:
         part = tuple.__getitem__(self, index)
-        return Size(part) if isinstance(index, slice) else part
+        return new_tuple(Size, part) if isinstance(index, slice) else part
 
     def __add__(self, other: Any) -> "Size":
+        if not isinstance(other, tuple):
+            raise TypeError(f"can only concatenate tuple (not {type_name(other)}) to torch.Size")
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: tuple[int, ...]) -> "Size":
         return Size(tuple.__add__(other, self))
 
     def __mul__(self, times: Any) -> "Size":
-        return Size(tuple.__mul__(self, times))
+        return new_tuple(Size, tuple.__mul__(self, times))
 
     __rmul__ = __mul__
 
@@ -469,22 +498,22 @@ ABSENT: dict[str, tuple[type[Exception], str]] = {
 
 
 class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
-    """Where a tensor lives: ``device("cuda:1")``, ``device("cuda", 1)``, ``device(1)``.
+    """Where a tensor lives: ``device("cpu")``, ``device("cuda:1")``, ``device("cuda", 1)``.
 
     Args:
-        type: one of PyTorch's types of devices, with ``:index`` or without; or the index of a
-            "cuda" device; or a device.
+        type: one of PyTorch's types of devices, with ``:index`` or without; or a device.
         index: which of several.
 
     Raises:
-        RuntimeError: for a type that PyTorch does not know, or an index that is none.
-        TypeError: for anything but a text, an integer, a device.
+        RuntimeError: for a type that PyTorch does not know, or an index that is none; for a single
+            integer, which is the index of an accelerator.
+        TypeError: for anything else.
     """
 
     _shown = "torch.device"
     __slots__ = ("index", "type")
 
-    def __init__(self, type: Any = None, index: Any = None) -> None:
+    def __init__(self, type: Any = ABSENT, index: Any = None) -> None:
         self.type: str
         self.index: int | None
         if isinstance(type, device) and index is None:
@@ -497,13 +526,15 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
                         "type (string) must not include an index because index was passed "
                         f"explicitly: {type}"
                     )
+                if to_integer(index) is None:
+                    raise wrong_type(index, "int", ("device", "index", 2))
                 self.index = as_int(index)
-                if self.index < 0:
-                    raise RuntimeError("Device index must not be negative")
+                refuse_negative(self.index)
         elif index is None and isinstance(type, int) and not isinstance(type, bool):
-            self.type, self.index = "cuda", type
+            refuse_negative(type)
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         else:
-            raise form_error("device", () if type is None else (type,), FORMS)
+            raise form_error("device", () if type is ABSENT else (type,), FORMS)
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"
@@ -534,6 +565,12 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *error: Any) -> None:
         pass
+
+
+def refuse_negative(index: int) -> None:
+    """Refuse a negative index of a device."""
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
 
 
 def parse_device(text: str) -> tuple[str, int | None]:

@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, Size, device, dtype, with_shared_dtype
+from nanotorch._core.dtypes import CPU, Size, device, dtype, new_tuple, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
 
 # The layout of a tensor's array: shape, dtype, strides, device.
@@ -94,7 +94,7 @@ class Layout:
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(self._array.shape)
+        return new_tuple(Size, self._array.shape)
 
     @property
     def dtype(self) -> dtype:

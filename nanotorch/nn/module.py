@@ -21,6 +21,7 @@ from nanotorch._core.tensor import Tensor, typename, wrap
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
 from nanotorch.ops.arguments import require
+from nanotorch.ops.creation import parse_to
 
 # The tree: parameters, buffers and children, by attribute and by dotted name.
 
@@ -768,9 +769,11 @@ class Module(ModuleCall, ModuleState):
         device is always the CPU; ``non_blocking`` has no effect.
 
         Raises:
-            TypeError: if the dtype is neither floating-point nor complex.
+            TypeError: if the dtype is neither floating-point nor complex, or for other arguments.
+            AssertionError, RuntimeError: for a device that is not the CPU, and for ``copy``.
         """
-        wanted = parse_to_arguments(*args, **kwargs)[1]
+        where, wanted, _, _ = parse_to_arguments(*args, **kwargs)
+        require_cpu(where)
         if wanted is None:
             return self
         if not (wanted.is_floating_point or wanted.is_complex):
@@ -895,18 +898,13 @@ def clear_gradient(grad: Tensor) -> None:
     count_write(grad._cell, "zero_grad")
 
 
-def parse_to_arguments(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, None]:
-    """The device and dtype in arguments of `Module.to`, and whether it is non-blocking."""
-    wanted = kwargs.get("dtype")
-    places = [kwargs.get("device")]
-    for argument in (*args, kwargs.get("tensor")):
-        if isinstance(argument, Tensor):
-            wanted = argument.dtype
-        elif isinstance(argument, dtype):
-            wanted = argument
-        elif isinstance(argument, (str, device, int)) and not isinstance(argument, bool):
-            places.append(argument)
-    for place in places:
-        require_cpu(place)
-    asked = any(place is not None for place in places)
-    return CPU if asked else None, wanted, bool(kwargs.get("non_blocking")), None
+def parse_to_arguments(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool, Any]:
+    """The device, dtype, ``non_blocking`` and memory format in arguments of `Module.to`."""
+    given = parse_to(*args, **kwargs)
+    require("copy" not in given, ".to() does not accept copy argument")
+    place, wanted = given.get("device"), given.get("dtype")
+    if "tensor" in given:
+        place, wanted = CPU, given["tensor"].dtype
+    place = place if place is None else device(place)
+    wanted = wanted if wanted is None else dtypes.as_dtype(wanted)
+    return place, wanted, given.get("non_blocking", False), given.get("memory_format")

@@ -125,7 +125,7 @@ def unpack_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def as_number(value: Any, place: Place | None = None, wanted: str = "Number") -> Any:
-    """The number that an argument holds: Python's, NumPy's, or that of a 0-d tensor.
+    """The number that an argument holds: Python's, NumPy's, or that of a 0-d tensor without grad.
 
     Args:
         place: the function and the argument, for the message. Default: see `find_argument`.
@@ -137,7 +137,8 @@ def as_number(value: Any, place: Place | None = None, wanted: str = "Number") ->
         if wanted == "Number":
             check_integer_range(value)
         return value
-    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value._array.ndim == 0):
+    zero_d = isinstance(value, Tensor) and value._array.ndim == 0 and not value.requires_grad
+    if zero_d or isinstance(value, np.generic):
         return value.item()
     raise wrong_type(value, wanted, place)
 

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from nanotorch._core.arguments import (
     allocate,
     as_int,
     find_argument,
+    form_error,
     missing_args,
     rename,
     require_bool,
@@ -23,7 +24,7 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, INT64, Size, require_cpu
+from nanotorch._core.dtypes import CPU, INT64, OfC, Size, absent, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
@@ -52,8 +53,10 @@ from nanotorch.ops.arguments import (
 # Copies, and the layout of their elements in memory.
 
 
-class memory_format:  # noqa: N801 - PyTorch's name
+class MemoryFormat(metaclass=OfC):
     """The layout of the elements of a copy in memory."""
+
+    _shown = "torch.memory_format"
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -62,10 +65,10 @@ class memory_format:  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
 
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
+contiguous_format = MemoryFormat("contiguous_format")
+preserve_format = MemoryFormat("preserve_format")
 _names: dict[str, Any] = {
-    "memory_format": memory_format, "contiguous_format": contiguous_format,
+    "memory_format": MemoryFormat, "contiguous_format": contiguous_format,
     "preserve_format": preserve_format, "layout": layout, "strided": strided,
 }  # fmt: skip
 PUBLIC.update(_names)
@@ -721,9 +724,7 @@ def to_copy(input: Array, dtype: DType) -> Array:
 
 
 @under_vmap(wholes)
-def convert(
-    input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = preserve_format
-) -> Tensor:
+def convert(input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = None) -> Tensor:
     """``input`` in another dtype; itself if it has that dtype and ``copy`` is False."""
     if dtype._numpy == input._array.dtype and not copy:
         return input
@@ -740,59 +741,99 @@ def cast(input: Array, kind: np.dtype) -> Array:
     return bfloat16.cast(input, kind, order=order_of(input))
 
 
+class ToOptions(TypedDict, total=False):
+    """The arguments of `Tensor.to` by name."""
+
+    tensor: Tensor
+    dtype: DType | None
+    device: Any
+    non_blocking: bool
+    copy: bool
+    memory_format: Any
+
+
+FLAGS = ("non_blocking", "copy")
+TO_FORMS = [
+    f"{first}, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None"
+    for first in (
+        "torch.device device = None, torch.dtype dtype = None", "torch.dtype dtype", "Tensor tensor"
+    )
+]  # fmt: skip
+
+
+def parse_to(*target: Any, **options: Unpack[ToOptions]) -> dict[str, Any]:
+    """The arguments of `Tensor.to` and `Module.to` by name, of those that are given.
+
+    Raises:
+        TypeError: for arguments of none of the three forms.
+    """
+    first = target[0] if target else None
+    names: tuple[str, ...] = ("device", "dtype", *FLAGS)
+    if "tensor" in options or isinstance(first, Tensor):
+        names = ("tensor", *FLAGS)
+    elif first is not None and is_dtype(first):
+        names = ("dtype", *FLAGS)
+    given: dict[str, Any] = dict(zip(names, target, strict=False)) | options
+    known = given.keys() <= {*names, "memory_format"}
+    if not known or len(given) < len(target) + len(options) or not fits_to(**given):
+        raise form_error("to", target, TO_FORMS, **options)
+    return given
+
+
+def fits_to(
+    tensor: Any = None, dtype: Any = None, device: Any = None, non_blocking: Any = False,
+    copy: Any = False, memory_format: Any = None,
+) -> bool:  # fmt: skip
+    """Whether the arguments of `Tensor.to` are of their types."""
+    return (
+        isinstance(tensor, Tensor | None)
+        and (dtype is None or is_dtype(dtype))
+        and isinstance(device, str | int | Device | None)
+        and not isinstance(device, bool)
+        and isinstance(non_blocking, bool)
+        and isinstance(copy, bool)
+        and isinstance(memory_format, MemoryFormat | None)
+    )
+
+
 @method(public=False)
-def to(
-    self: Tensor, *target: Any, dtype: DType | None = None, device: Any = None,
-    non_blocking: bool = False, copy: bool = False, memory_format: Any = preserve_format,
-) -> Tensor:  # fmt: skip
+def to(self: Tensor, *target: Any, **options: Unpack[ToOptions]) -> Tensor:
     """This tensor with another dtype; itself if nothing changes.
 
     Args:
         target: a device (the CPU is the only one) and perhaps a dtype; or a dtype; or a tensor,
             whose dtype the result gets; then, by position, ``non_blocking`` and ``copy``.
-        copy: whether to copy even if nothing changes.
-        memory_format: `contiguous_format` for a copy with its elements in order in memory.
+        options: ``copy``: whether to copy even if nothing changes. ``memory_format``:
+            `contiguous_format` for a copy with its elements in order in memory.
 
     Raises:
         AssertionError, RuntimeError: for a device that is not the CPU.
         TypeError: for anything else.
     """
-    rest = list(target)
-    if rest and (dtype is not None or device is not None):
-        first = rest[0]
-        if device is not None or rest[1:] or isinstance(first, Tensor) or is_dtype(first):
-            raise no_form("to", *target)
-    if rest and isinstance(rest[0], Tensor):
-        dtype = rest.pop(0).dtype
-    elif rest and is_dtype(rest[0]):
-        dtype = dtypes.as_dtype(rest.pop(0))
-    elif rest:
-        device = rest.pop(0)
-        if rest and (rest[0] is None or is_dtype(rest[0])):
-            given = rest.pop(0)
-            dtype = given if given is None else dtypes.as_dtype(given)
-    known = device is None or isinstance(device, (str, int, Device))
-    if not known or len(rest) > 2 or not all(isinstance(flag, bool) for flag in rest):
-        raise no_form("to", *target)
-    require_cpu(device)
-    copy = rest[1] if len(rest) == 2 else copy
-    kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-    return convert(self, kind, copy, memory_format)
+    given = parse_to(*target, **options)
+    require_cpu(given.get("device"))
+    kind = given["tensor"].dtype if "tensor" in given else given.get("dtype")
+    kind = self.dtype if kind is None else dtypes.as_dtype(kind)
+    return convert(self, kind, given.get("copy", False), given.get("memory_format"))
 
 
 def is_dtype(value: Any) -> bool:
     """Whether ``value`` is a dtype, or one of Python's types float, int and bool."""
-    return isinstance(value, DType) or value in (float, int, bool)
+    return isinstance(value, DType) or value is float or value is int or value is bool
 
 
 @method(public=False)
-def cuda(self: Tensor, device: Any = "cuda", non_blocking: bool = False) -> Tensor:
-    """Raise PyTorch's error for a machine without CUDA; with "cpu", return the tensor itself.
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> NoReturn:
+    """Raise PyTorch's error for a machine without CUDA.
 
     Raises:
         AssertionError: for a CUDA device, which is the default.
+        RuntimeError: for another device.
     """
-    return to(self, device)
+    where = Device("cuda" if device is None else device)
+    require(where.type == "cuda", "Invalid device, must be cuda device")
+    raise absent("cuda")
 
 
 @method(public=False)

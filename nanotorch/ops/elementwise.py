@@ -15,6 +15,7 @@ from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
+    as_number,
     check_kind,
     check_same_dtype,
     check_tensors,
@@ -322,7 +323,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     Raises:
         RuntimeError: for a float ``alpha`` with integers.
     """
-    if alpha == 1 and alpha is not True:
+    if alpha == 1 and alpha.__class__ is int:
         return input + other
     return sum_with(input, other, alpha)
 
@@ -339,7 +340,7 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
         NotImplementedError: for bools.
         RuntimeError: for a float ``alpha`` with integers.
     """
-    if alpha == 1 and alpha is not True and input.dtype.kind != "b":
+    if alpha == 1 and alpha.__class__ is int and input.dtype.kind != "b":
         return input - other
     refuse_bool(input, NO_BOOLS)
     return sum_with(input, other, alpha, -1)
@@ -351,6 +352,7 @@ def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
     Refuses an ``alpha`` of a higher category than this dtype: a float for integers, say.
     """
     kind = other.dtype
+    alpha = as_number(alpha)
     if isinstance(alpha, bool):
         require(kind.kind == "b", "Boolean alpha only supported for Boolean results.")
     elif isinstance(alpha, float) and kind.kind != "f":

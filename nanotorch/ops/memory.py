@@ -503,7 +503,7 @@ def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
     tensors = [
         t
         for t in gc.get_objects()
-        if Tensor in type(t).__mro__ and owner_of(vars(t).get("_array", array[:0])) is owner
+        if Tensor in type(t).__mro__ and "_array" in vars(t) and owner_of(t._array) is owner
     ]
     del array
     slots = Counter(id(a) for t in tensors for a in arrays_of(t))

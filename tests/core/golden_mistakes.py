@@ -381,6 +381,48 @@ tree.tree_flatten([1, {"b": (2, None)}])[0]
 tree.tree_unflatten([4, 5], tree.tree_flatten([1, {"b": 2}])[1])
 torch.compiler.disable(len)([1])|torch.compiler.disable(recursive=False)(len)([1])
 """)
+# What `to` of tensors and of modules takes, and what it refuses.
+TARGETS = """
+[]|{}|None, True|None, None|None, None, True|"cpu", True|"cpu", None, True|"cpu", None, 1|"cpu", "cpu"
+"cpu", copy=True|"cpu", float|float|dtype=float|0|-1|device=0|"nope"|torch.float64, True
+torch.float64, True, copy=False|torch.float64, True, True, True|torch.float64, True, copy=None
+torch.float64, dtype=torch.float64|torch.float64, device="cpu"|np.float32|x, True|x, dtype=x.dtype
+x, x|tensor=x.double()|other=x|foo=1|"cpu", non_blocking=1|"cpu", memory_format=None
+"cpu", memory_format=3|memory_format=torch.contiguous_format|torch.device("cuda")|torch.int64
+"""
+targets = tables(lambda torch: {"x": torch.ones(2), "own": torch.nn.Linear(1, 1), "np": np})(
+    "|".join(
+        form.replace("...", target)
+        for target in expressions(TARGETS)
+        for form in ("x.to(...)", "own.to(...).weight.dtype")
+    )
+)
+sizes_and_devices = table("""
+torch.Size([1.5])|torch.Size([1, "a"])|torch.Size("ab")|torch.Size([None])|torch.Size(3)
+torch.Size([True, 2])|type(torch.Size([True])[0])
+torch.Size(torch.tensor([1, 2]))|torch.Size([torch.tensor(1)])|torch.Size([torch.tensor(1.0)])
+torch.Size({3: 4})|torch.Size(n for n in (1, 2))|torch.Size([1, 2]) + (1.5,)
+(1.5,) + torch.Size([1, 2])|torch.Size([1]) + [2]|torch.Size([1, 2]) * 2|torch.Size()
+torch.device(-1)|torch.device(0)|torch.device(1.5)|torch.device(None)|torch.device([])|torch.device()
+torch.device("cpu", -1)|torch.device("cpu", 1.5)|torch.device("cpu", True)|torch.device("cuda", 1)
+torch.zeros(2, device=0)|torch.zeros(2, device=-1)|torch.ones(2).cuda(0)|torch.ones(2).cuda(None)
+torch.ones(2).cuda("cpu")|torch.ones(2).cuda("cuda:1")
+""")
+factors = tables(
+    lambda torch: {
+        "x": torch.ones(2, 2),
+        "n": torch.tensor([[1, 2], [3, 4]]),
+        "one": torch.tensor(1.0),
+        "leaf": torch.tensor(2.0, requires_grad=True),
+    }
+)("""
+torch.add(n, n, alpha=1.0)|torch.add(n, 1, alpha=1.0)|n.sub(1, alpha=1.0)|torch.add(1, 1, alpha=1.0)
+n.add_(n, alpha=1.0)|torch.add(n, x, alpha=1.0)|torch.add(x, n, alpha=True)|n.add(n, alpha=True)
+torch.add(x, x, alpha=one)|torch.add(x, x, alpha=leaf)|x.sub_(x, alpha=leaf)|x.add(x, alpha=one * 2)
+torch.addcmul(x, x, x, value=leaf)|torch.addcdiv(x, x, x, value=leaf)|torch.full((2,), leaf)
+torch.addcmul(x, x, x, value=one)|torch.addmm(x, x, x, alpha=leaf)|torch.addmm(x, x, x, beta=leaf)
+torch.addmm(x, x, x, alpha=one + 1)|torch.addmm(n, n, n, alpha=1.5)
+""")
 # What takes a layout; `at` stands for it.
 CREATING = """
 torch.zeros(2, at)|torch.ones(2, at)|torch.empty(2, at)|torch.full((2,), 1.0, at)|torch.eye(2, at)

@@ -117,6 +117,7 @@ base.as_strided((0, 2), (1, 1), 5)|base.view(3, 4)[None, 2:2]|base[5:5].detach()
 """
 SHARED = """
 base.detach()|base.data|base.view(3, 4)|base[3:]|base[3:5]|base.view(3, 4).t()|base[2:6].view(2, 2)
+base[3]
 """
 # Of matrices that lie transposed.
 ORDERED = """
@@ -380,10 +381,11 @@ torch.arange(3, out=p.double())
 def _layouts(torch: Any) -> dict[str, tuple[Any, Any]]:
     """For each layout: all of the memory, and the view of it that is written to."""
     whole, rows, few, larger = torch.zeros(5, 5), torch.zeros(13), torch.zeros(2, 1), torch.zeros(9)
+    single = torch.tensor(1.0)
     return {
         "inner": (whole, whole[1:4, 1:3]), "steps": (rows, rows[1::2]), "too small": (few, few.t()),
         "across": (larger, larger[:6].view(2, 3).t()), "empty": (few, few.new_zeros(0, 4)),
-        "behind": (larger, larger[7:]),
+        "behind": (larger, larger[7:]), "of no dimensions": (single, single),
     }  # fmt: skip
 
 

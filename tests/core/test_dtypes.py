@@ -49,7 +49,7 @@ def test_promotion_is_symmetric_and_associative_within_a_rank() -> None:
 ON_A_GPU = """
 torch.ones(2, device='cuda')|torch.tensor([1.0], device=torch.device('cuda:0'))
 torch.zeros_like(torch.ones(2), device='cuda')|torch.ones(2).to(device=torch.device('cuda'))
-torch.ones(2).to('cuda')|torch.ones(2).to(0)|torch.ones(2).cuda()|torch.nn.Linear(2, 1).cuda()
+torch.ones(2).to('cuda')|torch.ones(2).cuda()|torch.nn.Linear(2, 1).cuda()
 torch.nn.Linear(2, 1).to('cuda')|torch.nn.Linear(2, 1).to(torch.device('cuda'))
 torch.cuda.current_device()|torch.cuda.set_device(0)|torch.cuda.synchronize()
 torch.cuda.get_device_name()
