@@ -66,7 +66,8 @@ from nanotorch.ops.random import Generator, default_generator
 from nanotorch.version import TorchVersion as _TorchVersion
 
 _sys.modules["nanotorch.random"] = random  # PyTorch has a module of that name
-_on_demand("nanotorch.random")
+for _name in ("random", "version"):
+    _on_demand(f"nanotorch.{_name}")
 
 
 def _overrides() -> object:

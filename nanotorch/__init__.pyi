@@ -55,7 +55,6 @@ from nanotorch.amp import GradScaler as GradScaler
 from nanotorch.amp import autocast as autocast
 from nanotorch.ops import random as random
 from nanotorch.ops.creation import UntypedStorage as UntypedStorage
-from nanotorch.ops.creation import memory_format as memory_format
 from nanotorch.ops.random import Generator as Generator
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -22,12 +22,7 @@ from nanotorch._core.tensor import Tensor, call_plainly
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.creation import alias
 
-__all__ = [
-    "get_default_nowrap_functions",
-    "handle_torch_function",
-    "has_torch_function",
-    "is_tensor_like",
-]
+__all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like"]
 NOT_HANDLED = (
     "Multiple dispatch failed for '{}'; all __torch_function__ handlers returned NotImplemented:"
     "\n\n{}\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"

@@ -13,11 +13,6 @@ from typing import Any
 from nanotorch.names.lookup import missing_attribute, on_demand
 from nanotorch.utils.tensorboard.graph import Measurements, label, measure_operations, operation
 
-__all__ = [
-    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function",
-    "schedule", "supported_activities",
-]  # fmt: skip
-
 __path__: list[str] = []  # so that `torch.profiler.profiler` can be imported
 
 ProfilerAction = enum.Enum("ProfilerAction", "NONE WARMUP RECORD RECORD_AND_SAVE", start=0)

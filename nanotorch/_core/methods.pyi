@@ -357,8 +357,8 @@ class Methods:
         """The covariance matrix of variables, ``(variables, variables)``."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
-    def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
-        """Raise PyTorch's error for a machine without CUDA; with "cpu", return the tensor itself."""
+    def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> NoReturn:
+        """Raise PyTorch's error for a machine without CUDA."""
     def cummax(self, dim: _int) -> return_types.cummax:
         """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
     def cummin(self, dim: _int) -> return_types.cummin:
@@ -1081,6 +1081,7 @@ class Methods:
     def to(
         self,
         *target: Any,
+        tensor: Tensor = ...,
         dtype: dtype | None = ...,
         device: Any = ...,
         non_blocking: _bool = ...,

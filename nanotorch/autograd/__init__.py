@@ -19,7 +19,8 @@ from nanotorch.names.lookup import on_demand as _on_demand
 from nanotorch.names.lookup import stand_in as _stand_in
 
 _sys.modules["nanotorch.autograd.grad_mode"] = grad_mode  # PyTorch has a module of that name
-_on_demand("nanotorch.autograd.grad_mode")
+for _name in ("anomaly_mode", "grad_mode"):
+    _on_demand(f"nanotorch.autograd.{_name}")
 
 if _TYPE_CHECKING:  # at run time, these are imported on first use
     from nanotorch.autograd import functional as functional

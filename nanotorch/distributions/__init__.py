@@ -33,4 +33,5 @@ for _file, _home, _names in (
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {f"{__name__}.{_home}": _names})
 
 _ORIGINS = {f"{__name__}.{_home}": _names for _home, _names in _HOMES.items()}
+_on_demand("nanotorch.distributions.distribution")
 _on_demand(__name__, {__name__: "transforms", **_ORIGINS})

@@ -30,6 +30,8 @@ def on_demand(
     def __getattr__(name: str) -> Any:  # noqa: N807 - Python's name for it
         origin = known.get(name)
         if origin is None:
+            if name == "__all__":
+                return star_names(module)
             if name.startswith("__"):  # Python itself asks for names such as `__path__`
                 raise missing(module, name)
             from nanotorch.names.scope import is_place, value_of  # few programs need it
@@ -50,11 +52,20 @@ def on_demand(
 
     def __dir__() -> list[str]:  # noqa: N807
         shown = sys.modules[module]
-        return sorted({*getattr(shown, "__all__", vars(shown)), *known})
+        return sorted({*vars(shown).get("__all__", vars(shown)), *known})
 
     if module in sys.modules:
         vars(sys.modules[module]).update(__getattr__=__getattr__, __dir__=__dir__)
     return __getattr__, __dir__
+
+
+def star_names(module: str) -> list[str]:
+    """What `from module import *` brings: the same names as in PyTorch, of those that are here."""
+    from nanotorch.names.scope import marked_names
+
+    shown = sys.modules[module]
+    names = marked_names().get(module.partition(".")[2], dir(shown))
+    return [name for name in names if name[0] not in "-_" and hasattr(shown, name)]
 
 
 # Modules that `stand_in` has made, by name.
@@ -69,8 +80,6 @@ def stand_in(name: str, origins: Mapping[str, str]) -> ModuleType:
     module: Any = ModuleType(name, "Names that are at home elsewhere, where PyTorch has them.")
     module.__getattr__, module.__dir__ = on_demand(name, origins)
     module.__path__ = []  # it may have submodules
-    if origins:
-        module.__all__ = sorted(" ".join(origins.values()).split())
     sys.modules[name] = STAND_INS[name] = module
     if sys.modules.get("torch") is sys.modules.get("nanotorch"):
         sys.modules[name.replace("nano", "", 1)] = module
@@ -134,7 +143,6 @@ class InertModules:
         names = row(place)
         module.__getattr__, shown = on_demand(module.__name__, HOMES.get(place))
         module.__dir__ = lambda: sorted({*shown(), *names})
-        module.__all__ = sorted({*names, *" ".join(HOMES.get(place, {}).values()).split()})
 
 
 sys.meta_path.append(InertModules)

@@ -192,7 +192,6 @@ REASONS = (
     Reason("few networks use it. Use einsum", "nn.Bilinear nn.functional.bilinear torch.bilinear"),
     Reason("few networks use it. Use reshape and transpose", "(?i)channel_?shuffle"),
     Reason("few use it. Write a Dataset that gives tuples", "StackDataset"),
-    Reason("few use it. Write an IterableDataset with itertools.chain", "ChainDataset"),
     Reason("few use it. Give the tensors themselves", "(get_gradient_edge|GradientEdge)"),
     Reason("few use it. Use no saved_tensors_hooks there", "disable_saved_tensors_hooks"),
     Reason("few use it. Use track_running_stats=False", "func.replace_all_batch_norm_modules_"),
@@ -244,10 +243,16 @@ def _patterns() -> list[tuple[re.Pattern[str], bool, str]]:
 
 
 @functools.cache
-def names_of_pytorch() -> dict[str, list[str]]:
-    """PyTorch's public names, by module or class, for those that nanotorch has too."""
+def marked_names() -> dict[str, list[str]]:
+    """`names_of_pytorch`, with a ``-`` before names that `from module import *` does not bring."""
     text = Path(__file__).with_name("pytorch.json").read_text("utf-8")
     return {place: names.split() for place, names in json.loads(text).items()}
+
+
+@functools.cache
+def names_of_pytorch() -> dict[str, list[str]]:
+    """PyTorch's public names, by module or class, for those that nanotorch has too."""
+    return {place: [n.lstrip("-") for n in names] for place, names in marked_names().items()}
 
 
 def why_not(place: str, name: str) -> str | None:

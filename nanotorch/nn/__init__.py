@@ -115,4 +115,3 @@ else:  # a layer is imported on its first use
     modules.__getattr__, modules.__dir__ = _on_demand(modules.__name__, _LAYERS)
     attention = _stand_in("nanotorch.nn.attention", {})  # a module of PyTorch
     __getattr__, __dir__ = _on_demand("nanotorch.nn", {"nanotorch.nn": "parallel", **_LAYERS})
-    __all__ = [_name for _name in __dir__() if not _name.startswith("_")]

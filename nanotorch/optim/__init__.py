@@ -33,6 +33,7 @@ _names = " ".join(_name for _name in vars(lr_scheduler) if _name[:2] != "__")
 for _name in ("cycles", "scheduler"):
     _stand_in(f"{lr_scheduler.__name__}.{_name}", {lr_scheduler.__name__: _names})
 
-_on_demand("nanotorch.optim.optimizer")
+for _name in ("lbfgs", "optimizer"):
+    _on_demand(f"nanotorch.optim.{_name}")
 if not _TYPE_CHECKING:  # type checkers see the names above only
     __getattr__, __dir__ = _on_demand("nanotorch.optim")

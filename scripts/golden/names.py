@@ -3,6 +3,7 @@
     python scripts/golden/names.py
 
 The modules are those that nanotorch has too. Names that they import from elsewhere do not count.
+`from module import *` does not bring the names after a `-`.
 """
 
 import importlib
@@ -67,12 +68,20 @@ def names_of(holder: Any) -> list[str]:
     return sorted(shown | submodules(holder))
 
 
+def marked_names(module: ModuleType) -> str:
+    """The public names of a module, with a mark for those that a star import does not bring."""
+    brought: dict[str, Any] = {}
+    exec(f"from {module.__name__} import *", brought)
+    return " ".join(name if name in brought else f"-{name}" for name in names_of(module))
+
+
 def main() -> None:
     """Ask PyTorch for all its names."""
     torch = importlib.import_module("torch")
-    found = {module.__name__.partition(".")[2]: module for module in modules(torch)}
-    found |= {place: reduce(getattr, place.split("."), torch) for place in CLASSES}
-    names = {place: " ".join(names_of(holder)) for place, holder in sorted(found.items())}
+    names = {module.__name__.partition(".")[2]: marked_names(module) for module in modules(torch)}
+    for place in CLASSES:
+        names[place] = " ".join(names_of(reduce(getattr, place.split("."), torch)))
+    names = dict(sorted(names.items()))
     TARGET.write_text(json.dumps(names, indent=0) + "\n", "utf-8")
     print(f"{TARGET}: {len(names)} places, {TARGET.stat().st_size // 1000} kB")
 

@@ -385,7 +385,8 @@ torch.compiler.disable(len)([1])|torch.compiler.disable(recursive=False)(len)([1
 TARGETS = """
 []|{}|None, True|None, None|None, None, True|"cpu", True|"cpu", None, True|"cpu", None, 1|"cpu", "cpu"
 "cpu", copy=True|"cpu", float|float|dtype=float|0|-1|device=0|"nope"|torch.float64, True
-torch.float64, True, copy=False|torch.float64, True, True, True|torch.float64, True, copy=None
+torch.float64, True, copy=False|torch.float64, True, True, True
+torch.float64, True, copy=None
 torch.float64, dtype=torch.float64|torch.float64, device="cpu"|np.float32|x, True|x, dtype=x.dtype
 x, x|tensor=x.double()|other=x|foo=1|"cpu", non_blocking=1|"cpu", memory_format=None
 "cpu", memory_format=3|memory_format=torch.contiguous_format|torch.device("cuda")|torch.int64

@@ -36,13 +36,6 @@ from nanotorch.ops.creation import as_tensor, tensor
 from nanotorch.ops.joining import stack
 from nanotorch.ops.random import Generator, default_generator
 
-__all__ = [
-    "BatchSampler", "ConcatDataset", "Dataset", "DistributedSampler", "IterableDataset",
-    "RandomSampler", "Sampler", "SequentialSampler", "Subset", "SubsetRandomSampler",
-    "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
-    "get_worker_info", "random_split",
-]  # fmt: skip
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 Array = np.ndarray
@@ -63,6 +56,32 @@ class Dataset(Generic[T_co]):
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Samples as a stream: subclasses define `__iter__`."""
+
+    def __add__(self, other: Dataset[Any]) -> Any:
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset[Any]):
+    """The samples of several streams, one after the other.
+
+    Args:
+        datasets: instances of `IterableDataset`. Their use raises AssertionError for another one.
+    """
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self._streams())
+
+    def __len__(self) -> int:
+        return sum(len(stream) for stream in self._streams())
+
+    def _streams(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield dataset
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):

@@ -145,3 +145,28 @@ of samplers
     WeightedRandomSampler([1, 2], 1).weights, list(Sampler())
     list(BatchSampler(iter("abc"), 2, False))
 """)
+
+
+def chained_streams(torch: Any) -> Any:
+    data = torch.utils.data
+
+    class Stream(data.IterableDataset):
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def __iter__(self) -> Any:
+            return iter(range(self.count))
+
+    class Sized(Stream):
+        def __len__(self) -> int:
+            return self.count
+
+    both = Sized(2) + Sized(3)
+    yield type(both).__name__, list(both), len(both), list(both + Sized(1)), len(both.datasets)
+    for workers in (0, 1):
+        loader = data.DataLoader(both, 2, num_workers=workers)
+        yield len(loader), list(loader)
+    yield list(data.ChainDataset(Sized(n) for n in (1, 2))), list(data.ChainDataset([]))
+    yield raised(len, Stream(1) + Sized(1)), raised(list, Stream(1) + [1]), raised(len, both + [1])
+    yield raised(data.ConcatDataset, [Sized(1)]), raised(lambda: both[0])
+    yield raised(lambda: data.TensorDataset(torch.ones(1)) + Sized(1))
