@@ -400,7 +400,6 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
 # For subclasses of `Tensor`: whether values are of some, and what does an operation on them then.
 subclasses: list[tuple[Callable[[Any], bool], Callable[..., Any]]] = []
 SINGLE_OR_OWN = (np.dtype(np.float32), dtypes.BFLOAT16)
-EXACT = ("mul", "true_divide")  # whose second operand is not rounded if it has no dimensions
 OPERANDS = ("input", "other", "exponent")  # what numbers are rounded as
 
 
@@ -430,7 +429,7 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
     if kind is dtypes.bfloat16:
         numbers = [n for n in OPERANDS if isinstance(args.get(n), float)]
         changed = {n: round_to_bfloat16(args[n]).item() for n in numbers}
-        exact = args["other"] if o.name in EXACT else None
+        exact = args["other"] if o.unrounded else None
         others = {t: t._array for t in floats if o.cast and t not in held and t is not exact}
     # Operations that refuse, or allow, several dtypes see them.
     alike = o.cast or all(v._array.dtype.kind != "f" or v in held for v in tensors)

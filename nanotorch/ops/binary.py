@@ -9,9 +9,16 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.batched import elementwise
-from nanotorch._core.bfloat16 import Bfloat16Array, from_bits, widen
+from nanotorch._core.bfloat16 import (
+    Bfloat16Array,
+    bfloat16,
+    from_bits,
+    round_to_bfloat16,
+    widen,
+)
 from nanotorch._core.dtypes import Number
-from nanotorch._core.op import OPERANDS, Array, hidden_op, in_half, in_single, method, op
+from nanotorch._core.op import OPERANDS, Array, hidden_op, method, op
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
@@ -58,7 +65,7 @@ def no_derivative(name: str) -> Any:
 @op(
     input=lambda g: no_derivative("floor_divide"),
     other=lambda g: no_derivative("floor_divide"),
-    cast="promote", inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE, wide=True,
+    cast="promote", inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE,
     unrounded=("other",),
 )  # fmt: skip
 def floor_divide(input: Array, other: Array) -> Array:
@@ -79,24 +86,42 @@ def number_floor_divided(other: Array, input: Any) -> Array:
 def apply_to_number(function: Callable[..., Array], number: Any, array: Array) -> Array:
     """``function(number, array)`` in the dtype that the two promote to."""
     kind = dtypes.result_type([number, array])._numpy
-    half, a, b = in_single(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
-    result = function(a, b)
-    return in_half(result) if half else result
+    return function(dtypes.array_of_number(number, kind), array.astype(kind, copy=False))
 
 
 def floor_quotient(input: Array, other: Array) -> Array:
     """The kernel of `floor_divide`."""
+    if isinstance(input, Bfloat16Array) and other.size > 1:
+        return bfloat16(floor_in_steps(widen(input), widen(other), round_to_bfloat16))
     check_divisor("div_floor", input, other)
-    if input.dtype.kind == "f":  # NumPy returns nan where PyTorch returns inf
-        return np.where(other == 0, input / other, np.floor_divide(input, other))
-    return np.floor_divide(input, other)
+    if input.dtype.kind != "f":
+        return np.floor_divide(input, other)
+    if input.dtype == other.dtype == HALF and other.size > 1:
+        return floor_in_steps(input, other, np.asarray)
+    # NumPy returns nan where PyTorch returns inf
+    return np.where(other == 0, input / other, np.floor_divide(input, other))
+
+
+def floor_in_steps(a: Array, b: Array, rounded: Callable[[Array], Array]) -> Array:
+    """``floor(a / b)`` in half precision: as in PyTorch, each step is ``rounded``.
+
+    A divisor of one element is a number for PyTorch, which then rounds the result only.
+    """
+    plain, rest = rounded(a / b), np.fmod(a, b)
+    quotient = rounded(rounded(np.where(np.isinf(plain) & ~np.isinf(a), a, a - rest)) / b)
+    down = (rest != 0) & ((b < 0) != (rest < 0))
+    quotient = np.where(down, rounded(quotient - 1), quotient)
+    whole = np.floor(quotient)
+    whole = np.where(quotient - whole > 0.5, rounded(whole + 1), whole)
+    whole = np.where(quotient == 0, np.copysign(0, plain), whole)
+    return np.where(b == 0, plain, whole).astype(a.dtype)
 
 
 @hidden_op(
     # PyTorch saves the operands although the gradients are zeros: writes to them raise an error.
     input=lambda g, other: vanishing(g),
     other=lambda g, input, other: vanishing(g),
-    cast="promote", inplace=True, node="DivBackward2", wide=True, unrounded=("other",),
+    cast="promote", inplace=True, node="DivBackward2", unrounded=("other",),
 )  # fmt: skip
 def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     """``input / other``, rounded to zero ("trunc") or down ("floor"); integers stay integers."""
@@ -104,9 +129,13 @@ def rounded_divide(input: Array, other: Array, rounding_mode: str) -> Array:
     require(known, "div expected rounding_mode to be 'trunc' or 'floor', not {!r}", rounding_mode)
     if rounding_mode == "floor":
         return floor_quotient(input, other)
+    if isinstance(input, Bfloat16Array) and other.size > 1:
+        return bfloat16(np.trunc(round_to_bfloat16(widen(input) / widen(other))))
     check_divisor("div_trunc", input, other)
+    if input.dtype == other.dtype == HALF and other.size == 1:
+        other = other.astype(SINGLE)
     if input.dtype.kind == "f":
-        return np.trunc(input / other)
+        return np.trunc(input / other).astype(input.dtype, copy=False)
     return ((input - np.fmod(input, other)) // other).astype(input.dtype)
 
 

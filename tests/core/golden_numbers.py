@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.answers import expressions, raised, sessions, told
+from tests.answers import bits, expressions, raised, sessions, told
 
 NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 # Of numbers that NumPy has not, as far as a program without them asks.
@@ -436,3 +436,26 @@ def of_two(torch: Any) -> Any:
         )
     left = [x for x in values for _ in values]
     return {name: _asked(torch, call, left, values * len(values)) for name, call in calls.items()}
+
+
+def quotients_in_half_precision(torch: Any) -> Any:
+    """Rounded after each step by a tensor, at the end by a number or by one element."""
+    n, answers = torch.arange(5000), {}
+
+    def exact(found: Any) -> str:
+        return bits(torch.where(found.isnan(), 7.0, found.double()))
+
+    for dtype in (torch.float16, torch.bfloat16):
+        x = ((n * 37 % 8191 - 4096) / 16).to(dtype)
+        y = ((n * 101 % 997 - 498) / 64).to(dtype)
+        x[:6] = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, 1.0])
+        y[:12:2] = torch.tensor([0.0, 3.0, torch.inf, -torch.inf, torch.nan, -2.0])
+        for other in (y, 2.7, torch.tensor(2.7), torch.tensor([2.7], dtype=dtype)):
+            for mode in ("trunc", "floor"):
+                key = f"{dtype} {mode} {getattr(other, 'shape', other)}"
+                answers[key] = exact(torch.div(x, other, rounding_mode=mode))
+                answers[key + "_"] = exact(x.clone().div_(other, rounding_mode=mode))
+        answers[f"{dtype} of one"] = exact(torch.floor_divide(x[5], y))
+        answers[f"{dtype} //"] = exact(x // y)
+    answers["number //"] = exact(2.7 // (n / 64 + 1).half())
+    return answers
