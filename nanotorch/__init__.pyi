@@ -95,7 +95,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """The maxima, and their indices, of ``output_size`` parts as in `adaptive_avg_pool1d`."""
 
-def add(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+def add(input: Tensor, other: Any, *, alpha: _bool | _int | _float = ..., out: Any = ...) -> Tensor:
     """``input + alpha * other``, broadcasting."""
 
 def addcdiv(
@@ -1845,10 +1845,12 @@ def std_mean(
 
 strided: Any
 
-def sub(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+def sub(input: Tensor, other: Any, *, alpha: _bool | _int | _float = ..., out: Any = ...) -> Tensor:
     """``input - alpha * other``, broadcasting."""
 
-def subtract(input: Tensor, other: Any, *, alpha: _float = ..., out: Any = ...) -> Tensor:
+def subtract(
+    input: Tensor, other: Any, *, alpha: _bool | _int | _float = ..., out: Any = ...
+) -> Tensor:
     """``input - alpha * other``, broadcasting."""
 
 def sum(

@@ -43,8 +43,8 @@ from nanotorch.ops.reduction import vector_norm
 from nanotorch.ops.shape import linalg_diagonal as diagonal
 from nanotorch.ops.shape import squeeze_one, unsqueeze
 
-_FUNCTIONS = [
-    "cholesky", "cholesky_ex", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
     "lstsq", "lu_factor", "matmul", "matrix_exp", "matrix_norm", "matrix_rank", "norm", "pinv",
     "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vector_norm",
 ]  # fmt: skip
@@ -150,12 +150,13 @@ _OUTS: dict[str, dict[str, Any]] = {
     "norm": {"strict": True, "recorded": False},
     "pinv": {},
 }
-for _name in _FUNCTIONS:
+for _name in __all__[1:]:
     _rule = Out(f"linalg.{_name}", **_OUTS.get(_name, {"strict": True}))
     if _name in ("diagonal", "matrix_exp"):
         globals()[_name] = export(__name__, _name, globals()[_name])
     else:
         globals()[_name] = with_out(__name__, _name, globals()[_name], _rule)
 
+del __all__  # star imports bring PyTorch's names, which `on_demand` knows
 if not TYPE_CHECKING:  # with a `__getattr__`, type checkers would accept any name
     __getattr__, __dir__ = on_demand(__name__)

@@ -490,7 +490,7 @@ TYPES = (
 )  # fmt: skip
 FORMS = "torch.device device", "str type, int index = -1"
 # What PyTorch says of the places that its builds for the CPU do not have.
-ABSENT: dict[str, tuple[type[Exception], str]] = {
+BUILT_WITHOUT: dict[str, tuple[type[Exception], str]] = {
     "cuda": (AssertionError, "Torch not compiled with CUDA enabled"),
     "xpu": (AssertionError, "Torch not compiled with XPU enabled"),
     "mps": (RuntimeError, "PyTorch is not linked with support for mps devices"),
@@ -609,5 +609,5 @@ def require_cpu(where: Any) -> None:
 def absent(kind: str) -> Exception:
     """The error for a device of a type that nanotorch lacks."""
     plain = RuntimeError, f"nanotorch runs on the CPU only; there is no device '{kind}'"
-    error, text = ABSENT.get(kind, plain)
+    error, text = BUILT_WITHOUT.get(kind, plain)
     return error(text)

@@ -29,6 +29,8 @@ class Methods:
         """``input + alpha * other``, broadcasting."""
     def __and__(self, other: Any) -> Tensor:
         """``input & other``, for integers and bools."""
+    def __delitem__(self, given: Any) -> None:
+        """Raise TypeError: a tensor keeps its elements."""
     def __dlpack__(self) -> Tensor:
         """A DLPack capsule of this tensor's memory, for `from_dlpack` of another library."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
@@ -127,9 +129,9 @@ class Methods:
         """The inverse hyperbolic cosine; nan below 1."""
     def acosh_(self) -> Tensor:
         """In-place `acosh`: writes its result into the tensor."""
-    def add(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def add(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """``input + alpha * other``, broadcasting."""
-    def add_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def add_(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """In-place `add`: writes its result into the tensor."""
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: _bool | _int | _float = ...) -> Tensor:
         """``input + value * tensor1 / tensor2``, broadcasting."""
@@ -357,7 +359,7 @@ class Methods:
         """The covariance matrix of variables, ``(variables, variables)``."""
     def cross(self, other: Tensor, dim: _int | None = ...) -> Tensor:
         """The cross products of vectors along ``dim``, by default the first dimension of size 3."""
-    def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> NoReturn:
+    def cuda(self, device: Any = ..., non_blocking: _bool = ...) -> Tensor:
         """Raise PyTorch's error for a machine without CUDA."""
     def cummax(self, dim: _int) -> return_types.cummax:
         """The greatest (`cummax`) or smallest (`cummin`) element so far along ``dim``."""
@@ -784,7 +786,7 @@ class Methods:
         """In-place `neg`: writes its result into the tensor."""
     def nelement(self) -> _int:
         """The number of elements."""
-    def new(self, *given: Any) -> Tensor:
+    def new(self, *given: Any, device: Any = ...) -> Tensor:
         """A new tensor with this tensor's dtype: for float32 `torch.FloatTensor(*given)`."""
     def new_empty(
         self,
@@ -1030,13 +1032,13 @@ class Methods:
         """The standard deviation: the square root of `var`, with the same arguments."""
     def storage_offset(self) -> _int:
         """The position of the first element in the tensor's memory, in elements."""
-    def sub(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def sub(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """``input - alpha * other``, broadcasting."""
-    def sub_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def sub_(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """In-place `sub`: writes its result into the tensor."""
-    def subtract(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def subtract(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """``input - alpha * other``, broadcasting."""
-    def subtract_(self, other: Any, *, alpha: _float = ...) -> Tensor:
+    def subtract_(self, other: Any, *, alpha: _bool | _int | _float = ...) -> Tensor:
         """In-place `sub`: writes its result into the tensor."""
     def sum(
         self,

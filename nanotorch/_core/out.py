@@ -52,6 +52,7 @@ class Out(NamedTuple):
         each: several results are converted, as one is.
         also: names of dtypes that take the result besides its own.
         recorded: whether inputs that require grad are refused.
+        early: an ``out`` whose elements share memory is refused in any shape.
         elementwise: the result has the shape to which the inputs are broadcast.
         overlap: which memory of an input is refused: "part" of it, "any" or "no"; several words for
             several inputs, the last for the rest.
@@ -70,6 +71,7 @@ class Out(NamedTuple):
     each: bool = False
     also: tuple[str, ...] = ()
     recorded: bool = True
+    early: bool = False
     elementwise: bool = False
     overlap: str = "no"
     expanded: bool = False
@@ -151,6 +153,8 @@ class Out(NamedTuple):
                 raise self.error(dtype_refusal(wanted, given))
             if not dtypes.can_cast(wanted, given):
                 raise self.error(CONVERTED.format(result=wanted.char, out=given.char))
+        if self.early:
+            check_memory(out)
         if self.elementwise:
             shape = out._array.shape
             if shape != result.shape and any(t is out for t in inputs):

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from nanotorch._core.bfloat16 import cast
+from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
 from nanotorch._core.grad_mode import mode
 
@@ -594,6 +595,13 @@ def _require_bounds(dtype: np.dtype, **bounds: float) -> None:
             raise RuntimeError(f"{name} is out of bounds for {C_NAMES[dtype.name]}")
 
 
+INEXACT = (
+    "{0} is out of bounds [-(2^{1}), 2^{1}]. Due to precision limitations {2} can support discrete "
+    "uniform distribution only within this range. This warning will become an error in version 1.7 "
+    "release, please fix the code in advance"
+)
+
+
 def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The first and the last integer to draw from `[low, high)`, which `dtype` must cover.
 
@@ -610,6 +618,10 @@ def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, in
     _require_bounds(dtype, **{"from": first, "to_1": last})
     if dtype.kind != "f":
         return first, last
+    exact = _digits(dtype)
+    for name, bound in (("from", first), ("to - 1", last)):
+        if abs(bound) > 1 << exact:
+            warn(INEXACT.format(name, exact, C_NAMES[OF_NUMPY[dtype].name]))
     above, below = int(dtype.type(first + 1)), int(dtype.type(last))
 
     def spacing(value: int) -> int:  # of the numbers of this size that `dtype` has

@@ -152,6 +152,10 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             return self._history is not None
         return view.history is not None or view.base.requires_grad
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if self._edge is not None:
@@ -318,6 +322,10 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if self._writes.__class__ is grad_mode.InferenceCell:
             out._writes = grad_mode.InferenceCell(mode.enabled is not None)
         return out
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     @data.setter
     def data(self, value: "Tensor") -> None:

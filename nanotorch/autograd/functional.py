@@ -22,6 +22,22 @@ from nanotorch.ops.arguments import require
 Tensors = tuple[Tensor, ...]
 Func = Callable[..., Any]
 OUTPUTS = "outputs of the function"
+JACOBIAN = "The jacobian of the user-provided function"
+INDEPENDENT = "{} is independent of input {}. This is not allowed in strict mode{}."
+DETACHED = (
+    "Output {} of the user-provided function does not require gradients. The outputs must be "
+    "computed in a differentiable manner from the input when running in strict mode."
+)
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with "
+    "respect to input {} is independent of the input. This is not allowed in strict mode. You "
+    "should ensure that your function is twice differentiable and that the jacobian depends on the "
+    "inputs (this would be violated by a linear function for example)."
+)
+TOGETHER = (
+    "torch.autograd.functional.jacobian: `strict=True` and {} are not supported together{}. Please "
+    "either set `strict=False` or {}."
+)
 
 
 def as_tuple(value: Any, what: str, function: str) -> Tensors:
@@ -59,11 +75,14 @@ def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool)
 
 def vector_jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
-    create_graph: bool,
+    create_graph: bool, strict: str = "",
 ) -> Tensors:  # fmt: skip
     """The gradient of the weighted outputs with respect to each input; zeros for an unused one.
 
     The graph is kept.
+
+    Args:
+        strict: the name of the outputs in the error for an unused input; empty to accept it.
     """
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     found: Sequence[Tensor | None] = [None] * len(inputs)
@@ -73,7 +92,17 @@ def vector_jacobian(
                 [o for o, _ in pairs], list(inputs), [w for _, w in pairs],
                 retain_graph=True, create_graph=create_graph, allow_unused=True,
             )  # fmt: skip
+    for position, g in enumerate(found if strict else ()):
+        require(g is not None, INDEPENDENT, f"{strict} of the user-provided function", position, "")
+        constant = create_graph and g is not None and not g.requires_grad
+        require(not constant, INDEPENDENT, JACOBIAN, position, " when create_graph=True")
     return tuple(ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True))
+
+
+def require_differentiable(outputs: Tensors) -> None:
+    """Refuse outputs that do not depend on the inputs, for ``strict``."""
+    for position, out in enumerate(outputs):
+        require(out.requires_grad, DETACHED, position)
 
 
 def finish_results(results: Tensors, like: Any, create_graph: bool) -> Any:
@@ -92,34 +121,44 @@ def jacobian(
         func: a function of tensors that returns a tensor or a tuple of tensors.
         inputs: a tensor or a tuple of tensors.
         create_graph: whether the result can be differentiated itself.
-        strict: must be False.
-        vectorize, strategy: ignored; the computation is always the same.
+        strict: whether an output that depends on no input, or not on all, is an error.
+        vectorize, strategy: ignored, except that ``strict`` refuses their other values.
 
     Shape:
         the output's shape + the input's shape. Several outputs or inputs give tuples, the outer
         one over outputs.
 
     Raises:
-        NotImplementedError: for ``strict``.
+        RuntimeError: for what ``strict`` refuses.
         TypeError: if an input or output is not a tensor.
     """
+    forward = strict and strategy == "forward-mode"
+    told = '`strategy="forward-mode"`', " (yet)", '`strategy="reverse-mode"`'
+    require(not forward, TOGETHER, *told)
+    require(not (strict and vectorize), TOGETHER, "`vectorized=True`", "", "`vectorize=False`")
     with enable_grad():
-        points = prepare_inputs(inputs, "jacobian", create_graph, strict)
+        points = prepare_inputs(inputs, "jacobian", create_graph, False)
         raw = func(*points)
-        results = [
-            finish_results(jacobian_block(out, points, create_graph), inputs, create_graph)
-            for out in as_tuple(raw, OUTPUTS, "jacobian")
-        ]
+        outputs = as_tuple(raw, OUTPUTS, "jacobian")
+        if strict:
+            require_differentiable(outputs)
+        results = []
+        for position, out in enumerate(outputs):
+            name = f"Output {position}" if strict else ""
+            block = jacobian_block(out, points, create_graph, name)
+            results.append(finish_results(block, inputs, create_graph))
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
-def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool) -> Tensors:
+def jacobian_block(
+    out: Tensor, inputs: Tensors, create_graph: bool, strict: str = ""
+) -> Tensors:  # fmt: skip
     """The Jacobian of one output for each input, by one backward pass per output element."""
     rows = []
     for element in range(out.numel()):
         unit = ops.zeros(out.numel(), dtype=out.dtype)
         unit[element] = 1
-        rows.append(vector_jacobian([out], inputs, [unit.view(out.shape)], create_graph))
+        rows.append(vector_jacobian([out], inputs, [unit.view(out.shape)], create_graph, strict))
     shapes = [(*out.shape, *t.shape) for t in inputs]
     if not rows:
         return tuple(ops.zeros(s, dtype=t.dtype) for s, t in zip(shapes, inputs, strict=True))
@@ -155,7 +194,11 @@ def hessian(
         told = "The function given to hessian should return a single {}"
         require(isinstance(raw, Tensor), told, "Tensor")
         require(raw.numel() == 1, told, "element")
+        if strict:
+            require_differentiable((raw,))
         first = vector_jacobian([raw], inner, [None], True)
+        for position, g in enumerate(first if strict else ()):
+            require(g.requires_grad, LINEAR, position)
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -174,12 +217,14 @@ def vjp(
         The results of ``func``, and for each input a gradient in its shape.
 
     Raises:
-        RuntimeError: if ``v`` does not fit the outputs.
+        RuntimeError: if ``v`` does not fit the outputs, or for what ``strict`` refuses.
     """
     with enable_grad():
-        points = prepare_inputs(inputs, "vjp", create_graph, strict)
+        points = prepare_inputs(inputs, "vjp", create_graph, False)
         raw = func(*points)
         outputs = as_tuple(raw, OUTPUTS, "vjp")
+        if strict:
+            require_differentiable(outputs)
         if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
             raise RuntimeError("v can be left out only for one output of one element")
         weights = (None,) if v is None else as_tuple(v, "vector v", "vjp")
@@ -189,7 +234,9 @@ def vjp(
             if weight is not None:
                 told = "v has invalid size: should be {} but got {}."
                 require(weight.shape == out.shape, told, out.shape, weight.shape)
-        found = vector_jacobian(outputs, points, weights, create_graph)
+        found = vector_jacobian(
+            outputs, points, weights, create_graph, "The output" if strict else ""
+        )
     return finish_results(outputs, raw, create_graph), finish_results(found, inputs, create_graph)
 
 
@@ -301,10 +348,9 @@ def gradgradcheck(
     arguments = tuple(as_list(inputs))
     if grad_outputs is None:
         outputs = differentiable(func(*arguments))
-        weights = [ops.randn_like(out.detach()) for out in outputs]
-        if gen_non_contig_grad_outputs:
-            weights = [ops.stack([w, w], -1)[..., 0] if w.ndim else w for w in weights]
-        weights = [w.detach().requires_grad_() for w in weights]
+        weights = [
+            random_weights(out, gen_non_contig_grad_outputs).requires_grad_() for out in outputs
+        ]
     else:
         weights = as_list(grad_outputs)
 
@@ -320,6 +366,14 @@ def gradgradcheck(
         raise_exception=raise_exception, nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad, check_forward_ad=check_fwd_over_rev,
     )  # fmt: skip
+
+
+def random_weights(like: Tensor, in_steps: bool) -> Tensor:
+    """Random numbers in [-1, 1), in the shape of ``like``; ``in_steps``: not contiguous."""
+    if not in_steps or like.numel() < 2:
+        return ops.empty(like.shape, dtype=like.dtype).uniform_(-1, 1)
+    wide = (*like.shape[:-1], 2 * like.shape[-1])
+    return ops.empty(wide, dtype=like.dtype).uniform_(-1, 1)[..., 1::2]
 
 
 def as_list(value: Any) -> list[Any]:

@@ -155,6 +155,7 @@ for _name, _how in [(name, how) for names, how in RULES for name in names]:
     _rule = Out(
         _name, **_how, recorded=_name not in UNRECORDED, overlap=OVERLAP.get(_name, "no"),
         warns=_name not in SILENT, expanded=_name in EXPANDED, drawn=_name in DRAWN,
+        early=_name == "index_select",
         along=_name in ALONG, fills=_name in FILLING,
     )  # fmt: skip
     _o = OPS.get(_name) or OVERLOADS.get(_name)

@@ -18,8 +18,8 @@ from nanotorch._core.bfloat16 import (
 )
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import OPERANDS, Array, hidden_op, method, op
-from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.overloads import overloads
+from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     as_number,

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def construct(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
     Raises:
         TypeError, ValueError, RuntimeError: for anything else.
     """
-    require_cpu(device)
+    require_former_device(given, device)
     if len(given) == 1 and isinstance(given[0], Tensor):
         out = alias(given[0])
         out.__class__ = cls
@@ -128,6 +128,20 @@ def construct(cls: type[Tensor], *given: Any, device: Any = None) -> Any:
     out = object.__new__(cls)
     out._array = array_from(given, dtypes.default.dtype)
     return out
+
+
+def require_former_device(given: tuple[Any, ...], device: Any) -> None:
+    """Refuse a ``device`` that `Tensor(...)` and functions of its kind do not take."""
+    if device is None:
+        return
+    kind = Device(device).type
+    text = "legacy constructor expects device type: cpu but device type: {} was passed"
+    require(kind == "cpu", text, kind)
+    if len(given) == 1 and isinstance(given[0], Tensor):
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not "
+            "supported.  Use torch.tensor(...) or torch.as_tensor(...) instead."
+        )
 
 
 def array_from(given: tuple[Any, ...], dtype: DType) -> np.ndarray:
@@ -419,7 +433,8 @@ def new_tensor(
 ) -> Tensor:  # fmt: skip
     """A new tensor with a copy of ``data`` and the dtype of this tensor."""
     values = data._array if isinstance(data, Tensor) else data
-    return new_leaf(new_array(values, dtype or self.dtype), requires_grad, device)
+    kind = self.dtype if dtype is None else dtype
+    return new_leaf(new_array(values, kind), requires_grad, device)
 
 
 @method(public=False)
@@ -430,7 +445,7 @@ def new_zeros(
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros with the dtype of this tensor; for ``sizes`` see `zeros`."""
     shape = parse_shape("new_zeros", sizes, size)
-    return allocate(zeros, shape, dtype=dtype or self.dtype, **options)
+    return allocate(zeros, shape, dtype=self.dtype if dtype is None else dtype, **options)
 
 
 @method(public=False)
@@ -441,7 +456,7 @@ def new_ones(
 ) -> Tensor:  # fmt: skip
     """A tensor of ones with the dtype of this tensor; for ``sizes`` see `ones`."""
     shape = parse_shape("new_ones", sizes, size)
-    return allocate(ones, shape, dtype=dtype or self.dtype, **options)
+    return allocate(ones, shape, dtype=self.dtype if dtype is None else dtype, **options)
 
 
 @method(public=False)
@@ -452,7 +467,7 @@ def new_empty(
 ) -> Tensor:  # fmt: skip
     """A tensor of arbitrary values with the dtype of this tensor; for ``sizes`` see `empty`."""
     shape = parse_shape("new_empty", sizes, size)
-    return allocate(empty, shape, dtype=dtype or self.dtype, **options)
+    return allocate(empty, shape, dtype=self.dtype if dtype is None else dtype, **options)
 
 
 @method(public=False)
@@ -462,7 +477,7 @@ def new_full(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` filled with ``fill_value``, with the dtype of this tensor."""
-    return allocate(full, size, fill_value, dtype=dtype or self.dtype, **options)
+    return allocate(full, size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
 
 
 @public
@@ -656,23 +671,30 @@ class tensortype(type):  # noqa: N801 - PyTorch's name
 
     dtype: DType
 
-    def __call__(cls, *given: Any) -> Tensor:
+    def __call__(cls, *given: Any, device: Any = None) -> Tensor:
         """A tensor of given sizes, or of one sequence of values; or a detached given tensor.
 
         Raises:
             TypeError: for anything else, or a tensor of another dtype.
+            RuntimeError: for a ``device`` that is not the CPU, or for one with a tensor.
         """
-        if len(given) != 1 or not isinstance(given[0], Tensor):
-            return wrap(array_from(given, cls.dtype))
-        if given[0].dtype != cls.dtype:
-            raise TypeError(f"expected a tensor of dtype {cls.dtype} (got {given[0].dtype})")
-        return given[0].detach()
+        return construct_of(cls.dtype, given, device)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype == cls.dtype
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"
+
+
+def construct_of(dtype: DType, given: tuple[Any, ...], device: Any) -> Tensor:
+    """The result of `tensortype`, of any dtype."""
+    require_former_device(given, device)
+    if len(given) != 1 or not isinstance(given[0], Tensor):
+        return new_leaf(array_from(given, dtype))
+    if given[0].dtype != dtype:
+        raise TypeError(f"expected a tensor of dtype {dtype} (got {given[0].dtype})")
+    return given[0].detach()
 
 
 TYPES = {
@@ -705,13 +727,13 @@ def dtype_of(kind: Any) -> DType:
 
 
 @method(public=False)
-def new(self: Tensor, *given: Any) -> Tensor:
+def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
     """A new tensor with this tensor's dtype: for float32 `torch.FloatTensor(*given)`.
 
     Raises:
-        TypeError: see `torch.Tensor`.
+        TypeError, RuntimeError: see `torch.Tensor`.
     """
-    return TYPES[f"{self.dtype.char}Tensor"](*given)
+    return construct_of(self.dtype, given, device)
 
 
 # Conversions between dtypes.
@@ -824,7 +846,7 @@ def is_dtype(value: Any) -> bool:
 
 
 @method(public=False)
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> NoReturn:
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """Raise PyTorch's error for a machine without CUDA.
 
     Raises:
@@ -938,8 +960,10 @@ def frombuffer(
 class UntypedStorage:
     """The memory of a tensor and of its views, byte by byte."""
 
-    def __init__(self, memory: np.ndarray) -> None:
+    def __init__(self, memory: np.ndarray, bfloat16: bool = False) -> None:
         self._memory = memory
+        # A number in bfloat16 lies there as float32, of which two bytes count, the lower one first.
+        self._bytes = memory.reshape(-1, 4)[:, 1::-1] if bfloat16 else memory
 
     device: Device = CPU
 
@@ -969,7 +993,7 @@ class UntypedStorage:
         return address(self._memory)
 
     def __len__(self) -> int:
-        return self._memory.size
+        return self._bytes.size
 
     size = nbytes = __len__
 
@@ -981,7 +1005,7 @@ class UntypedStorage:
         return 1
 
     def __getitem__(self, index: int | slice) -> Any:
-        found = self._memory[index]
+        found = self._bytes.reshape(-1)[index]
         return UntypedStorage(found) if isinstance(index, slice) else int(found)
 
     def __eq__(self, other: object) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
+from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
@@ -317,7 +318,7 @@ NO_BOOLS = (
     other=lambda g, alpha: g if alpha == 1 else g * alpha,
     cast="promote", dunder="add", inplace=True, one_step=True, arithmetic=True,
 )  # fmt: skip
-def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def add(input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """``input + alpha * other``, broadcasting.
 
     Raises:
@@ -333,7 +334,7 @@ def add(input: Array, other: Array, *, alpha: float = 1) -> Array:
     other=lambda g, alpha: g * -alpha,
     cast="promote", dunder="sub", refuse_bool=NO_BOOL, inplace=True, arithmetic=True,
 )  # fmt: skip
-def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def sub(input: Array, other: Array, *, alpha: Number = 1) -> Array:
     """``input - alpha * other``, broadcasting.
 
     Raises:
@@ -346,7 +347,7 @@ def sub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     return sum_with(input, other, alpha, -1)
 
 
-def sum_with(input: Array, other: Array, alpha: float, sign: int = 1) -> Array:
+def sum_with(input: Array, other: Array, alpha: Number, sign: int = 1) -> Array:
     """``input + sign * alpha * other``, of one dtype; half precision is rounded only once.
 
     Refuses an ``alpha`` of a higher category than this dtype: a float for integers, say.

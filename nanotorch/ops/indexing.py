@@ -783,6 +783,12 @@ def assign(target: Tensor, value: Any) -> None:
         copy_(target, value if value._array.shape == shape else expand_to(value, shape))
 
 
+@method(name="__delitem__", public=False)
+def refuse_deletion(self: Tensor, given: Any) -> None:
+    """Raise TypeError: a tensor keeps its elements."""
+    raise TypeError("Tensor does not support deleting items")
+
+
 @method(name="__setitem__", public=False)
 def write(self: Tensor, given: Any, value: Any) -> None:
     """Write a number or tensor to a part of the tensor; broadcast and convert it.

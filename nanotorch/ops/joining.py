@@ -646,7 +646,8 @@ def flipud(input: Tensor) -> Tensor:
 
 def roll_batched(call: Call) -> Any:
     """The rule of `roll`."""
-    whole, dims, shifts = call.whole("input"), as_ints(call.args["dims"]), call.args["shifts"]
+    whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
+    dims = () if dims is None else as_ints(dims)
     if not dims:
         return reshape(roll(flat_samples(whole), shifts, 1), whole.shape)
     return roll(whole, shifts, [shift_dim(d, call.ndim("input")) for d in dims])
@@ -661,12 +662,12 @@ def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
 
     Args:
         shifts: the number of places, for each of ``dims``.
-        dims: the dimensions. Default: the tensor is shifted as if flattened.
+        dims: the dimensions. None, or none of them: the tensor is shifted as if flattened.
 
     Raises:
         RuntimeError: unless there is a shift for each dimension.
     """
-    steps, along = as_ints(shifts), as_ints(dims)
+    steps, along = as_ints(shifts), () if dims is None else as_ints(dims)
     fits = steps and len(steps) == (len(along) or 1)
     require(fits, "roll(): got {} shifts for {} dimensions", len(steps), len(along))
     require(input.ndim or not along, "roll(): the tensor has no dimensions", error=IndexError)

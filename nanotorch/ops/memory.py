@@ -33,7 +33,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.call_site import count_write
-from nanotorch._core.dtypes import Number, check_integer_range, require_cpu
+from nanotorch._core.dtypes import Number, bfloat16, check_integer_range, require_cpu
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
 from nanotorch._core.layout import address, owner_of, whole_memory
@@ -86,7 +86,7 @@ def layout_of(array: Array) -> Layout:
 @method(public=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The whole memory of the tensor, which it may share with other tensors."""
-    return UntypedStorage(whole_memory(self._array))
+    return UntypedStorage(whole_memory(self._array), self.dtype is bfloat16)
 
 
 @method(public=False)

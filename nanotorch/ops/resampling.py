@@ -842,7 +842,7 @@ def sample_spread(
     """The adjoint of `sample` with respect to its input."""
     n, channels, *size = shape
     out = np.zeros(shape, slope.dtype)
-    flat = slope.reshape(n, channels, slope[0, 0].size if n and channels else 0)
+    flat = slope.reshape(n, channels, math.prod(slope.shape[2:]))
     places = grid.reshape(n, flat.shape[2], len(size))
     for index, weight in grid_taps_of_all(places, size, options, orders) if flat.size else ():
         each = np.broadcast_to(index[:, None], flat.shape)

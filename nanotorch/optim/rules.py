@@ -824,7 +824,7 @@ class RMSprop(Rule):
         if centering is not None:
             m = state["grad_avg"]._array
             approach(m, g, centering)
-            v = v - m * m
+            v = v - np.where(v == np.inf, np.abs(m), m * m)  # no inf - inf for a finite m
         scale = np.sqrt(v)
         scale += eps
         if momentum is None:

@@ -57,7 +57,7 @@ class TorchFinder(MetaPathFinder, Loader):
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """PyTorch as an installed distribution, for `importlib.metadata`."""
-        if getattr(context, "name", None) not in ("torch", None):  # None means all
+        if (getattr(context, "name", None) or "torch").lower() != "torch":  # None means all
             return ()
         from importlib.metadata import Distribution  # slow to import
 

@@ -177,3 +177,46 @@ def names_of_functions_and_files(torch: Any) -> Any:
     kinds = [type(getattr(autograd, name)).__name__ for name in ("gradcheck", "variable")]
     file = "module" if isinstance(autograd.grad_mode, ModuleType) else "something else"
     return [kinds, file, raised(autograd.variable, torch.ones(1))]
+
+
+def strictly(torch: Any) -> Any:
+    """What ``strict`` refuses, and what it takes."""
+    one, two = torch.ones(2), (torch.ones(2), torch.full((2,), 2.0))
+    f, answers = torch.autograd.functional, {}
+    functions = {
+        "constant": (lambda x: torch.ones(2), one), "detached": (lambda x: x.detach() * 2, one),
+        "linear": (lambda x: x * 2, one), "square": (lambda x: x * x, one),
+        "of one": (lambda x, y: x * 2, two), "of both": (lambda x, y: x**2 * y**2, two),
+        "in part": (lambda x: (x * x, torch.ones(2)), one),
+    }  # fmt: skip
+    for name, (function, inputs) in functions.items():
+        for options in ({}, {"create_graph": True}):
+            key = f"{name} {options}"
+            strict = {"strict": True, **options}
+            answers[f"jacobian {key}"] = raised(f.jacobian, function, inputs, **strict)
+            if name != "in part":
+                total = lambda *x, function=function: function(*x).sum()  # noqa: E731
+                answers[f"hessian {key}"] = raised(f.hessian, total, inputs, **strict)
+                answers[f"vjp {key}"] = raised(f.vjp, function, inputs, one, **strict)
+    linear = functions["linear"][0]
+    answers["vectorized"] = raised(f.jacobian, linear, one, strict=True, vectorize=True)
+    answers["forward"] = raised(f.jacobian, linear, one, strict=True, strategy="forward-mode")
+    return answers
+
+
+def weights_of_outputs(torch: Any) -> Any:
+    """The random weights that `gradgradcheck` draws, as the backward pass sees them."""
+    for shape in ((2, 3), (3,), (1,), ()):
+        for in_steps in (False, True):
+            seen = []
+
+            def cube(x: Any, seen: Any = seen) -> Any:
+                y = x**3
+                y.register_hook(lambda g: seen.append(g.detach().clone()))
+                return y
+
+            torch.manual_seed(0)
+            x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+            check = torch.autograd.gradgradcheck
+            yield check(cube, (x,), gen_non_contig_grad_outputs=in_steps)
+            yield seen[0], torch.rand(1)

@@ -383,8 +383,9 @@ torch.compiler.disable(len)([1])|torch.compiler.disable(recursive=False)(len)([1
 """)
 # What `to` of tensors and of modules takes, and what it refuses.
 TARGETS = """
-[]|{}|None, True|None, None|None, None, True|"cpu", True|"cpu", None, True|"cpu", None, 1|"cpu", "cpu"
-"cpu", copy=True|"cpu", float|float|dtype=float|0|-1|device=0|"nope"|torch.float64, True
+[]|{}|None, True|None, None|None, None, True|"cpu", True|"cpu", None, True|"cpu", None, 1
+"cpu", "cpu"|"cpu", copy=True|"cpu", float|float|dtype=float|0|-1|device=0|"nope"
+torch.float64, True
 torch.float64, True, copy=False|torch.float64, True, True, True
 torch.float64, True, copy=None
 torch.float64, dtype=torch.float64|torch.float64, device="cpu"|np.float32|x, True|x, dtype=x.dtype
@@ -461,4 +462,48 @@ nn.AvgPool2d(2, 0)(x2)|nn.AvgPool3d(2, 0)(x3)
 nn.AvgPool2d(2, [])|nn.AvgPool2d(2, [])(x2)|nn.AvgPool2d(2, (0, 1))(x2)|nn.AvgPool2d(2, -1)(x2)
 nn.functional.avg_pool2d(x2, 2, 0)
 nn.functional.max_pool2d(x2, 2, (1, 0))
+""")
+
+
+former_constructors = tables(lambda torch: {"x": torch.ones(2)})("""
+torch.FloatTensor([1.0], device="cpu")|torch.LongTensor([2.0], device=None)
+torch.FloatTensor(2, device="cpu").shape|torch.FloatTensor([1.0], device="cuda")
+torch.FloatTensor(device="cpu")|torch.FloatTensor(x, device="cpu")
+torch.FloatTensor([1.0], device=3)|torch.Tensor([2.0], device="meta")
+torch.Tensor(2, device="cuda")|torch.Tensor(x, device="cpu")
+x.new([1.0], device="cpu")|x.new(3, device="cpu").shape|x.new([1.0], device="cuda")
+x.new(device="cpu")|x.bfloat16().new([1.0], device="cpu")
+""")
+of_no_dimensions = tables(lambda torch: {"x": torch.arange(6).reshape(2, 3)})("""
+torch.roll(x, 1, None)|x.roll(1, dims=None)|x.roll((4,), None)|torch.roll(x, (1, 2), None)
+torch.func.vmap(lambda row: row.roll(1, None))(x)
+""")
+deletions = session("""
+of what tensors have
+    x, leaf = torch.ones(2), torch.ones(2, requires_grad=True)
+    for text in ("del x.data", "del x[0]", "del x[:]", "del x.requires_grad", "del leaf.grad"):
+        raised(exec, text, {"x": x, "leaf": leaf})
+of what cannot be deleted
+    for name in ("shape", "dtype", "grad_fn", "is_leaf", "nothing"):
+        raised(delattr, torch.ones(2), name).split(":")[0]
+""")
+bytes_in_bfloat16 = session("""
+of a storage
+    held = torch.tensor([1.0, -2.5], dtype=torch.bfloat16).untyped_storage()
+    held.nbytes(), len(held), held.size(), [held[k] for k in range(4)], held[1:3].nbytes()
+    torch.ones(3).bfloat16()[1:].untyped_storage().nbytes(), torch.ones(3).half().nbytes
+""")
+expanded_outputs = session("""
+of index_select
+    x, i = torch.arange(4.0), torch.tensor([0, 1])
+    for size in ((2,), (3,), (2, 2)):
+        torch.index_select(x, 0, i, out=torch.ones(1).expand(size))
+        torch.index_select(x, 0, i[:0], out=torch.ones(1).expand(size))
+""")
+ranges_beyond_a_float = session("""
+of random integers
+    for kind in (torch.float16, torch.float32, torch.float64):
+        for bounds in ((2**11,), (2**11 + 2,), (2**24 + 2,), (-2049, 2), (-(2**53) - 2, 2)):
+            warned(lambda: raised(torch.empty(2, dtype=kind).random_, *bounds))
+    warned(lambda: torch.randint(0, 2**30, (2,), dtype=torch.float32))
 """)

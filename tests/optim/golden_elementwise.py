@@ -1,6 +1,7 @@
 """Optimizers of a step size for every element: options, states, layouts, refusals."""
 
 import itertools
+import math
 from typing import Any
 
 from tests.answers import numbers, outcome, raised
@@ -143,3 +144,15 @@ def capturable(torch: Any) -> Any:
         yield raised(optimizer.step)
         p.grad = torch.ones(1)
         yield [raised(optimizer.step), numbers(p)]
+
+
+def gradients_beyond_squares(torch: Any) -> Any:
+    """Of which the square, or the square of the average, exceeds single precision."""
+    for momentum in (0, 0.9):
+        for steps in ((1e19,), (1e20, 1.0), (1e30, 1e30), (1.0, -1e38), (math.inf, 1.0)):
+            p = torch.nn.Parameter(torch.full((9,), 2.0))
+            optimizer = torch.optim.RMSprop([p], centered=True, momentum=momentum)
+            for g in steps:
+                p.grad = torch.full((9,), g)
+                optimizer.step()
+            yield [p[0].item()]

@@ -115,7 +115,7 @@ assert nn.__spec__.name == nn.__package__ == "nanotorch.nn"
 assert issubclass(nn.BatchNorm2d, nn.modules.batchnorm._BatchNorm) and _pair(3) == (3, 3)
 assert torch.__name__ == "torch" and torch.__version__.startswith("2.15.0+nanotorch.")
 assert torch.__version__ >= (2, 0) and torch.__version__ < "3"
-assert version("torch") == distribution("torch").version == torch.__version__
+assert version("torch") == distribution("Torch").version == torch.__version__
 assert "torch" in [found.name for found in distributions()] and packages_distributions()
 assert version("numpy") == numpy.__version__ and torch.onnx.__name__ == "nanotorch.onnx"
 assert nanotorch.as_torch() is torch

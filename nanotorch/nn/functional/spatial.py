@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import as_int, as_ints, with_memory_errors, wrong_type
+from nanotorch._core.arguments import (
+    as_int,
+    as_ints,
+    require_bool,
+    with_memory_errors,
+    wrong_type,
+)
 from nanotorch._core.batched import (
     Batch,
     Batched,
@@ -446,6 +452,11 @@ def upsample(
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDING = {"zeros": 0, "border": 1, "reflection": 2}
+UNIT_SIZE = (
+    "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+    "align_corners=True. This is not an intended use case of affine_grid. See the documentation of "
+    "affine_grid for details."
+)
 CHANGED = (
     "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
     "Please specify align_corners=True if the old behavior is desired. See the documentation of "
@@ -493,7 +504,9 @@ def grid_sample(
     fits = fits and shape[0] == places[0] and 0 not in shape[2:]
     require(fits, "grid_sampler(): input {} and grid {} do not fit", list(shape), list(places))
     sampler = GRID_SAMPLER[dims]
-    return sampler(input, grid, MODES[mode], PADDING[padding_mode], bool(align_corners))
+    flag = align_corners is not None and align_corners
+    require_bool(flag, ("grid_sampler", "align_corners", 5))
+    return sampler(input, grid, MODES[mode], PADDING[padding_mode], flag)
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
@@ -512,7 +525,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         NotImplementedError: if ``size`` has another length.
 
     Warns:
-        UserWarning: if ``align_corners`` is not given.
+        UserWarning: if ``align_corners`` is not given, or true for a size of 1.
     """
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
@@ -524,8 +537,13 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected matrices of shape Nx{dims}x{dims + 1}. Got {theta.shape}.")
     if align_corners is None:
         warn(CHANGED)
-    require_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
-    return affine_grid_generator(theta, out, bool(align_corners))
+    if align_corners and min(out[2:]) == 1:
+        warn(UNIT_SIZE)
+    else:
+        require_value(min(out) > 0, "Expected non-zero, positive output size. Got {}", out)
+    flag = align_corners is not None and align_corners
+    require_bool(flag, ("affine_grid_generator", "align_corners", 3))
+    return affine_grid_generator(theta, out, flag)
 
 
 # Normalizations under `vmap`.
