@@ -252,7 +252,7 @@ def set_default_dtype(d: dtype) -> None:
     default.dtype = d
 
 
-new_tuple = tuple.__new__  # makes a `Size` of what are integers for sure
+new_tuple = tuple.__new__  # makes a `Size` without checks, of integers
 
 
 class Size(tuple[int, ...], metaclass=OfC):

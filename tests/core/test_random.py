@@ -58,6 +58,7 @@ def draw(generator: Generator, method: str, call: dict[str, Any]) -> np.ndarray:
     return result
 
 
+@pytest.mark.filterwarnings("ignore:(from|to - 1) is out of bounds")
 @pytest.mark.parametrize("number", range(len(GOLDEN["sequences"])))
 def test_sequences_of_calls(number: int) -> None:
     sequence = GOLDEN["sequences"][number]
@@ -137,6 +138,7 @@ def test_layouts_are_filled_in_the_order_of_memory(case: dict[str, Any]) -> None
         assert digest(array.tobytes()) == case["digest"]
 
 
+@pytest.mark.filterwarnings("ignore:(from|to - 1) is out of bounds")
 @pytest.mark.parametrize("case", GOLDEN["errors"], ids=lambda case: f"{case[0]}: {case[3]}")
 def test_refusals_are_those_of_pytorch(case: Any) -> None:
     method, call, kind, message = case
