@@ -20,8 +20,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.tensor import Tensor, typename, wrap
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
-from nanotorch.ops.arguments import require
-from nanotorch.ops.creation import parse_to
+from nanotorch.ops.arguments import parse_to, require
 
 # The tree: parameters, buffers and children, by attribute and by dotted name.
 

@@ -5,8 +5,8 @@ import inspect
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -236,6 +236,82 @@ def check_first_tensors(name: str, **given: Any) -> None:
 def inplace_form(name: str) -> Any:
     """The in-place form of an operation that is not a method."""
     return OPS[name].functions[f"{METHOD}{name}_"]
+
+
+# The arguments of `to`.
+
+
+class MemoryFormat(metaclass=dtypes.OfC):
+    """The layout of the elements of a copy in memory."""
+
+    _shown = "torch.memory_format"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class ToOptions(TypedDict, total=False):
+    """The arguments of `Tensor.to` by name."""
+
+    tensor: Tensor
+    dtype: dtypes.dtype | None
+    device: Any
+    non_blocking: bool
+    copy: bool
+    memory_format: Any
+
+
+FLAGS = ("non_blocking", "copy")
+TO_FORMS = [
+    f"{first}, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None"
+    for first in (
+        "torch.device device = None, torch.dtype dtype = None", "torch.dtype dtype", "Tensor tensor"
+    )
+]  # fmt: skip
+
+
+def parse_to(*target: Any, **options: Unpack[ToOptions]) -> dict[str, Any]:
+    """The arguments of `Tensor.to` and `Module.to` by name, of those that are given.
+
+    Raises:
+        TypeError: for arguments of none of the three forms.
+    """
+    first = target[0] if target else None
+    names: tuple[str, ...] = ("device", "dtype", *FLAGS)
+    if "tensor" in options or isinstance(first, Tensor):
+        names = ("tensor", *FLAGS)
+    elif first is not None and is_dtype(first):
+        names = ("dtype", *FLAGS)
+    given: dict[str, Any] = dict(zip(names, target, strict=False)) | options
+    fits = len(given) == len(target) + len(options)
+    for name, value in given.items():
+        fits = fits and (name in names or name == "memory_format") and FITS_TO[name](value)
+    if not fits:
+        raise form_error("to", target, TO_FORMS, **options)
+    return given
+
+
+# Whether a value is of the type that an argument of `to` has.
+FITS_TO: dict[str, Callable[[Any], bool]] = {
+    "tensor": lambda value: isinstance(value, Tensor),
+    "dtype": lambda value: value is None or is_dtype(value),
+    "device": lambda value: (
+        value is None
+        or (isinstance(value, (str, dtypes.device, int)) and not isinstance(value, bool))
+    ),
+    "non_blocking": lambda value: isinstance(value, bool),
+    "copy": lambda value: isinstance(value, bool),
+    "memory_format": lambda value: value is None or isinstance(value, MemoryFormat),
+}
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether ``value`` is a dtype, or one of Python's types float, int and bool."""
+    return isinstance(value, dtypes.dtype) or value is float or value is int or value is bool
 
 
 # Shapes as arguments.

@@ -13,7 +13,6 @@ from nanotorch._core.arguments import (
     allocate,
     as_int,
     find_argument,
-    form_error,
     missing_args,
     rename,
     require_bool,
@@ -24,7 +23,7 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, INT64, OfC, Size, absent, require_cpu
+from nanotorch._core.dtypes import CPU, INT64, Size, absent, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
@@ -33,6 +32,8 @@ from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
     READ_ONLY,
+    MemoryFormat,
+    ToOptions,
     as_number,
     check_kind,
     check_ndim,
@@ -44,6 +45,7 @@ from nanotorch.ops.arguments import (
     number_as,
     number_or_infinity,
     parse_shape,
+    parse_to,
     require,
     require_value,
     unpack_tensors,
@@ -51,18 +53,6 @@ from nanotorch.ops.arguments import (
 )
 
 # Copies, and the layout of their elements in memory.
-
-
-class MemoryFormat(metaclass=OfC):
-    """The layout of the elements of a copy in memory."""
-
-    _shown = "torch.memory_format"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
 
 
 contiguous_format = MemoryFormat("contiguous_format")
@@ -763,62 +753,6 @@ def cast(input: Array, kind: np.dtype) -> Array:
     return bfloat16.cast(input, kind, order=order_of(input))
 
 
-class ToOptions(TypedDict, total=False):
-    """The arguments of `Tensor.to` by name."""
-
-    tensor: Tensor
-    dtype: DType | None
-    device: Any
-    non_blocking: bool
-    copy: bool
-    memory_format: Any
-
-
-FLAGS = ("non_blocking", "copy")
-TO_FORMS = [
-    f"{first}, bool non_blocking = False, bool copy = False, *, "
-    "torch.memory_format memory_format = None"
-    for first in (
-        "torch.device device = None, torch.dtype dtype = None", "torch.dtype dtype", "Tensor tensor"
-    )
-]  # fmt: skip
-
-
-def parse_to(*target: Any, **options: Unpack[ToOptions]) -> dict[str, Any]:
-    """The arguments of `Tensor.to` and `Module.to` by name, of those that are given.
-
-    Raises:
-        TypeError: for arguments of none of the three forms.
-    """
-    first = target[0] if target else None
-    names: tuple[str, ...] = ("device", "dtype", *FLAGS)
-    if "tensor" in options or isinstance(first, Tensor):
-        names = ("tensor", *FLAGS)
-    elif first is not None and is_dtype(first):
-        names = ("dtype", *FLAGS)
-    given: dict[str, Any] = dict(zip(names, target, strict=False)) | options
-    known = given.keys() <= {*names, "memory_format"}
-    if not known or len(given) < len(target) + len(options) or not fits_to(**given):
-        raise form_error("to", target, TO_FORMS, **options)
-    return given
-
-
-def fits_to(
-    tensor: Any = None, dtype: Any = None, device: Any = None, non_blocking: Any = False,
-    copy: Any = False, memory_format: Any = None,
-) -> bool:  # fmt: skip
-    """Whether the arguments of `Tensor.to` are of their types."""
-    return (
-        isinstance(tensor, Tensor | None)
-        and (dtype is None or is_dtype(dtype))
-        and isinstance(device, str | int | Device | None)
-        and not isinstance(device, bool)
-        and isinstance(non_blocking, bool)
-        and isinstance(copy, bool)
-        and isinstance(memory_format, MemoryFormat | None)
-    )
-
-
 @method(public=False)
 def to(self: Tensor, *target: Any, **options: Unpack[ToOptions]) -> Tensor:
     """This tensor with another dtype; itself if nothing changes.
@@ -838,11 +772,6 @@ def to(self: Tensor, *target: Any, **options: Unpack[ToOptions]) -> Tensor:
     kind = given["tensor"].dtype if "tensor" in given else given.get("dtype")
     kind = self.dtype if kind is None else dtypes.as_dtype(kind)
     return convert(self, kind, given.get("copy", False), given.get("memory_format"))
-
-
-def is_dtype(value: Any) -> bool:
-    """Whether ``value`` is a dtype, or one of Python's types float, int and bool."""
-    return isinstance(value, DType) or value is float or value is int or value is bool
 
 
 @method(public=False)

@@ -507,3 +507,18 @@ of random integers
             warned(lambda: raised(torch.empty(2, dtype=kind).random_, *bounds))
     warned(lambda: torch.randint(0, 2**30, (2,), dtype=torch.float32))
 """)
+of_sampling = session("""
+grids of a single point
+    theta, volume = torch.eye(2, 3)[None], torch.eye(3, 4)[None]
+    for flag in (None, True, False):
+        warned(lambda: F.affine_grid(theta, (1, 1, 1, 2), flag))
+        warned(lambda: F.affine_grid(volume, (1, 1, 1, 2, 2), flag))
+    F.affine_grid(theta, (1, 1, 2, 2), 1)
+    F.grid_sample(torch.ones(1, 1, 2, 2), torch.zeros(1, 1, 1, 2), align_corners=1)
+pictures without channels
+    x = torch.ones(1, 0, 4, 4, requires_grad=True)
+    grid = torch.zeros(1, 2, 2, 2, requires_grad=True)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        out = F.grid_sample(x, grid, mode, align_corners=True)
+        out.shape, out.sum().backward(), x.grad.shape, grid.grad
+""")
