@@ -4,13 +4,15 @@ operations.
 For each sample: the outputs' values, dtypes, node names and whether they are views; the gradients
 of the inputs for fixed weights of the outputs; and the gradients of these along fixed directions,
 for inputs and weights. For inputs of several layouts: the layouts of outputs and gradients; see
-`tests.ops.strides`. Run it where torch is.
+`tests.ops.strides`. Run it where torch is; with arguments, only the rows named are asked again:
+`index_fill put`.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import math
 import sys
 import warnings
 import zlib
@@ -143,38 +145,56 @@ def answer(torch: Any, name: str, row: Row, sample: Sample) -> tuple[Entry, Arra
     return entry, arrays
 
 
-def write_strides(torch: Any) -> None:
+def recorded(names: list[str]) -> dict[str, tuple[Entry, Arrays]]:
+    """The entries and numbers that the files have, of other rows than the named ones."""
+    if not names:
+        return {}
+    found, flat, start = {}, np.load(TARGET.with_suffix(".npz"))["values"], 0
+    for key, entry in json.loads(TARGET.with_suffix(".json").read_text("utf-8")).items():
+        shapes = [shape for shape, *_ in entry.get("outputs", [])]
+        shapes += entry.get("first", []) + entry.get("second", [])
+        end = start + sum(map(math.prod, shapes))
+        if key.partition(":")[0] not in names:
+            found[key] = entry, [flat[start:end]]
+        start = end
+    return found
+
+
+def write_strides(torch: Any, names: list[str]) -> None:
     """Ask PyTorch for the layouts of results and gradients; those in order are left out."""
-    lines = []
+    lines, old = [], json.loads(STRIDES.read_text("utf-8")) if names else {}
     for name, row in TABLE.items():
         if row.torch is None:
             continue
         function = function_of(torch, name, row)
         for number in asked(row.samples):
-            told_of = told(torch, function, name, row.samples[number], torch.from_numpy)
+            told_of = old.get(f"{name}:{number}") if name not in names else None
+            if told_of is None:
+                told_of = told(torch, function, name, row.samples[number], torch.from_numpy)
             text = json.dumps(told_of, separators=(",", ":"))
             lines.append(f'"{name}:{number}":{text}')
     STRIDES.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     print(f"{STRIDES}: {len(lines)} samples, {STRIDES.stat().st_size // 1000} kB")
 
 
-def main() -> None:
-    """Ask PyTorch for every sample of every row."""
+def main(names: list[str]) -> None:
+    """Ask PyTorch for every sample of every row, or of the named rows."""
     torch: Any = importlib.import_module("torch")
     warnings.simplefilter("ignore")
     index: dict[str, Entry] = {}
     flat: Arrays = []
-    problems = []
+    problems, old = [], recorded(names)
     for name, row in TABLE.items():
         for number, sample in enumerate(row.samples):
             if row.torch is None:
                 continue
+            key = f"{name}:{number}"
             try:
-                entry, arrays = answer(torch, name, row, sample)
+                entry, arrays = old.get(key) or answer(torch, name, row, sample)
             except Exception as error:
-                problems.append(f"{name}:{number}({sample}): {type(error).__name__}: {error}")
+                problems.append(f"{key}({sample}): {type(error).__name__}: {error}")
                 continue
-            index[f"{name}:{number}"] = entry
+            index[key] = entry
             flat += [np.asarray(a, np.float64).ravel() for a in arrays]
     if problems:
         sys.exit("\n".join(problems))
@@ -183,8 +203,8 @@ def main() -> None:
     np.savez_compressed(TARGET.with_suffix(".npz"), values=np.concatenate(flat))
     sizes = [TARGET.with_suffix(suffix).stat().st_size // 1000 for suffix in (".json", ".npz")]
     print(f"{TARGET}: {len(index)} samples, {sizes[0]} + {sizes[1]} kB")
-    write_strides(torch)
+    write_strides(torch, names)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
