@@ -190,10 +190,7 @@ def hessian(
         # on its view.
         inner = tuple(t.view_as(t) for t in points)
         raw = func(*inner)
-        as_tuple(raw, OUTPUTS, "hessian")
-        told = "The function given to hessian should return a single {}"
-        require(isinstance(raw, Tensor), told, "Tensor")
-        require(raw.numel() == 1, told, "element")
+        require_number(raw, "hessian")
         if strict:
             require_differentiable((raw,))
         first = vector_jacobian([raw], inner, [None], True)
@@ -225,19 +222,110 @@ def vjp(
         outputs = as_tuple(raw, OUTPUTS, "vjp")
         if strict:
             require_differentiable(outputs)
-        if v is None and (len(outputs) != 1 or outputs[0].numel() != 1):
-            raise RuntimeError("v can be left out only for one output of one element")
-        weights = (None,) if v is None else as_tuple(v, "vector v", "vjp")
-        told = "v is a tuple of invalid length: should be {} but got {}."
-        require(len(weights) == len(outputs), told, len(outputs), len(weights))
-        for out, weight in zip(outputs, weights, strict=True):
-            if weight is not None:
-                told = "v has invalid size: should be {} but got {}."
-                require(weight.shape == out.shape, told, out.shape, weight.shape)
+        weights = checked_vector(v, outputs, "vjp", "user-provided function returns")
         found = vector_jacobian(
             outputs, points, weights, create_graph, "The output" if strict else ""
         )
     return finish_results(outputs, raw, create_graph), finish_results(found, inputs, create_graph)
+
+
+def checked_vector(v: Any, like: Tensors, function: str, of: str) -> Sequence[Tensor | None]:
+    """The tensors of a vector that a Jacobian or Hessian is multiplied by; None for a 1.
+
+    Args:
+        like: the tensors whose shapes those of ``v`` must have.
+        of: what has these tensors, for the error.
+    """
+    if v is None:
+        told = "The vector v can only be None if the {} a single Tensor with a single element."
+        require(len(like) == 1 and like[0].numel() == 1, told, of)
+        return (None,)
+    vector = as_tuple(v, "vector v", function)
+    told = "v is a tuple of invalid length: should be {} but got {}."
+    require(len(vector) == len(like), told, len(like), len(vector))
+    for one, other in zip(vector, like, strict=True):
+        told = "v has invalid size: should be {} but got {}."
+        require(one.shape == other.shape, told, other.shape, one.shape)
+    return vector
+
+
+def require_number(raw: Any, function: str) -> None:
+    """Refuse a result of the user's function that is not a tensor of one element."""
+    as_tuple(raw, OUTPUTS, function)
+    told = "The function given to {} should return a single Tensor"
+    require(isinstance(raw, Tensor), told, function)
+    told = "The Tensor returned by the function given to {} should contain a single element"
+    require(raw.numel() == 1, told, function)
+
+
+OF_INPUTS = "input to the user-provided function is"
+
+
+def jvp(
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The outputs of a function, and the product of its Jacobian with a vector.
+
+    Args:
+        func, inputs, create_graph, strict: see `jacobian`.
+        v: for each input, a tensor in its shape; optional for one input of one element.
+
+    Returns:
+        The results of ``func``, and for each of them a tensor in its shape.
+
+    Raises:
+        RuntimeError: if ``v`` does not fit the inputs.
+    """
+    with enable_grad():
+        points = prepare_inputs(inputs, "jvp", create_graph, strict)
+        vector = checked_vector(v, points, "jvp", OF_INPUTS)
+        raw = func(*points)
+        outputs = as_tuple(raw, OUTPUTS, "jvp")
+        # A product with a vector from the left is linear in that vector: its derivative is ours.
+        left = tuple(ops.zeros_like(out).requires_grad_() for out in outputs)
+        products = vector_jacobian(outputs, points, left, True)
+        found = vector_jacobian(products, left, vector, create_graph)
+    return finish_results(outputs, raw, create_graph), finish_results(found, raw, create_graph)
+
+
+def vhp(
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of a function, and the product of a vector with its Hessian.
+
+    Args:
+        func: a function of tensors that returns a tensor of one element.
+        inputs, create_graph, strict: see `jacobian`.
+        v: for each input, a tensor in its shape; optional for one input of one element.
+
+    Returns:
+        The result of ``func``, and for each input a tensor in its shape.
+
+    Raises:
+        RuntimeError: if ``v`` does not fit the inputs, or ``func`` returns more than one element.
+    """
+    return hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Func, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The output of a function, and the product of its Hessian with a vector: as for `vhp`."""
+    return hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def hessian_product(
+    name: str, func: Func, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    """The body of `vhp` and `hvp`: Hessians are symmetric."""
+    with enable_grad():
+        points = prepare_inputs(inputs, name, create_graph, strict)
+        vector = checked_vector(v, points, name, OF_INPUTS)
+        raw = func(*points)
+        require_number(raw, name)
+        first = vector_jacobian([raw], points, [None], True)
+        found = vector_jacobian(first, points, vector, create_graph)
+    return finish_results((raw,), raw, create_graph), finish_results(found, inputs, create_graph)
 
 
 # `gradcheck` compares gradients with differences: is a backward the derivative of its forward?

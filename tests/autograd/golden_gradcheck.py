@@ -22,6 +22,8 @@ def _names(torch: Any) -> dict[str, Any]:
 
     return {
         "jacobian": torch.autograd.functional.jacobian, "vjp": torch.autograd.functional.vjp,
+        "jvp": torch.autograd.functional.jvp, "hvp": torch.autograd.functional.hvp,
+        "vhp": torch.autograd.functional.vhp,
         "hessian": torch.autograd.functional.hessian, "check": torch.autograd.gradcheck,
         "check2": torch.autograd.gradgradcheck, "variable": torch.autograd.Variable,
         "leaf": functools.partial(leaf, torch), "make": functools.partial(make, torch),
@@ -52,6 +54,22 @@ hessians
 results are detached
     x = leaf(1.0, 2.0)
     jacobian(lambda x: x**3, x).requires_grad, hessian(cubes, x).requires_grad, x.grad
+products with jacobians and hessians
+    square = lambda x: x**2
+    jvp(square, a, a), jvp(two, (a, b), (a, -b)), jvp(rows, m, m), jvp(square, one)
+    jvp(cubes, b, b), jvp(lambda x: torch.tensor([1.0, 2.0]), a, a)
+    jvp(lambda x, y: x * 2, (a, b), (a, b))
+    for f in (hvp, vhp):
+        f(cubes, a, a), f(cubes, m, m), f(mixed, (a, b), (a, b)), f(lambda x: x**3, one)
+        f(lambda x: x.sum(), a, a), f(lambda x: torch.tensor(1.0), a, a)
+        f(lambda x, y: cubes(x), (a, b), (a, b)), f(lambda x: cubes(x).reshape(1), a, a)
+        f(square, a, a), f(two, (a, b), (a, b))
+    x, v = leaf(1.0, 2.0), leaf(3.0, -1.0)
+    for f in (jvp, hvp, vhp):
+        value, product = f(cubes, x, v, create_graph=True)
+        grads = torch.autograd.grad(product.sum(), (x, v), allow_unused=True)
+        value.requires_grad, product.detach(), grads, [t.requires_grad for t in f(cubes, x, v)]
+        f(cubes, a), f(cubes, a, b), f(mixed, (a, b), (a,))
 what does not fit
     for f in (jacobian, hessian):
         f(rows, [m]), f(rows, 3.0), f(cubes, (a, 3.0)), f(lambda x: 3.0, one)
