@@ -317,6 +317,9 @@ def bernoulli(
 
 bfloat16: dtype
 
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
+    """``input1ᵀ A input2 + b`` for each matrix A of ``weight`` and each b of ``bias``."""
+
 def bincount(input: Tensor, weights: Any = ..., minlength: _int = ...) -> Tensor:
     """The count of each integer 0, 1, ..., or the sum of its weights."""
 
@@ -643,6 +646,11 @@ def dot(input: Tensor, tensor: Any, *, out: Any = ...) -> Tensor:
 
 double: dtype
 
+def dsplit(
+    input: Tensor, *split: Any, sections: Any = ..., indices: Any = ...
+) -> tuple[Tensor, ...]:
+    """The parts of ``input`` along dimension 2, as views."""
+
 def dstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors joined along the third dimension, each as `atleast_3d`."""
 
@@ -851,6 +859,11 @@ def get_printoptions() -> dict[str, Any]:
 def get_rng_state() -> Tensor:
     """The state of the default generator: a tensor of 5056 bytes."""
 
+def gradient(
+    input: Tensor, *, spacing: Any = ..., dim: Any = ..., edge_order: _int = ...
+) -> tuple[Tensor, ...]:
+    """The slopes of the values of a function on a grid: central differences along each dimension."""
+
 def greater(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input > other``, elementwise."""
 
@@ -861,6 +874,9 @@ def gt(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input > other``, elementwise."""
 
 half: dtype
+
+def hardshrink(input: Tensor, lambd: _bool | _int | _float = ..., *, out: Any = ...) -> Tensor:
+    """``input``, but 0 from ``-lambd`` to ``lambd``."""
 
 def heaviside(input: Tensor, values: Any, *, out: Any = ...) -> Tensor:
     """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0."""
@@ -886,6 +902,11 @@ def histogram(
 ) -> return_types.histogram:
     """The number of elements in each bin, between two edges."""
 
+def hsplit(
+    input: Tensor, *split: Any, sections: Any = ..., indices: Any = ...
+) -> tuple[Tensor, ...]:
+    """The parts of ``input`` along dimension 1, as views."""
+
 def hstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors joined side by side: along the second dimension, vectors along the first."""
 
@@ -908,6 +929,9 @@ def index_add(
 
 def index_copy(input: Tensor, dim: _int, index: Any, source: Any, *, out: Any = ...) -> Tensor:
     """``input`` with the slices of ``source`` at ``index`` along ``dim``."""
+
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
+    """``input`` with ``value`` in its slices at ``index`` along ``dim``."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
     """A copy of ``input`` with ``values`` at the elements ``input[indices]``."""
@@ -1097,6 +1121,9 @@ def logaddexp(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def logaddexp2(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``log2(2**input + 2**other)``, without overflow."""
 
+def logcumsumexp(input: Tensor, dim: _int, *, out: Any = ...) -> Tensor:
+    """``log(cumsum(exp(input)))`` along ``dim``, computed without overflow."""
+
 def logdet(input: Tensor) -> Tensor:
     """The logarithms of determinants; nan for a negative determinant."""
 
@@ -1170,6 +1197,9 @@ def matmul(input: Tensor, other: Any = ..., *, out: Any = ..., **named: Any) -> 
 
 def matrix_exp(input: Tensor) -> Tensor:
     """Another name of `torch.linalg.matrix_exp`."""
+
+def matrix_power(input: Tensor, n: _int, *, out: Any = ...) -> Tensor:
+    """The n-th powers of square matrices, ``(..., k, k)``; of their inverses for negative n."""
 
 @overload
 def max(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -1281,6 +1311,16 @@ def nanmean(
     out: Any = ...,
 ) -> Tensor:
     """The mean of the elements that are not nan; arguments as for `sum`."""
+
+@overload
+def nanmedian(input: Tensor, *, out: Any = ...) -> Tensor:
+    """The `median` of the elements that are not nan; nan if all are."""
+
+@overload
+def nanmedian(
+    input: Tensor, dim: _int, keepdim: _bool = ..., *, out: Any = ...
+) -> return_types.nanmedian:
+    """The `median` of the elements that are not nan; nan if all are."""
 
 def nanquantile(
     input: Tensor,
@@ -1437,6 +1477,9 @@ def prod(
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that holds both: the one of the higher category, or NumPy's choice within one."""
+
+def put(input: Tensor, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
+    """``input`` with the elements of ``source`` at ``index`` of its flattened elements."""
 
 qint32: dtype
 qint8: dtype
@@ -2046,6 +2089,11 @@ def vmap(
     chunk_size: _int | None = ...,
 ) -> Callable[..., Any]:
     """A function that applies ``func`` to every sample of a batch and stacks the results."""
+
+def vsplit(
+    input: Tensor, *split: Any, sections: Any = ..., indices: Any = ...
+) -> tuple[Tensor, ...]:
+    """The parts of ``input`` along dimension 0, as views."""
 
 def vstack(tensors: Sequence[Tensor], *, out: Any = ...) -> Tensor:
     """The tensors joined along the first dimension; vectors count as rows."""

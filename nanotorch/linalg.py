@@ -1,16 +1,17 @@
 """`torch.linalg`: norms, factors, inverses and products of matrices."""
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nanotorch._core.arguments import export
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import export, wrong_type
 from nanotorch._core.batched import looped, separately, under_vmap
-from nanotorch._core.dtypes import int64
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import on_demand
-from nanotorch.ops.arguments import check_ndim, check_same_dtype, require
+from nanotorch.ops.arguments import check_ndim, check_same_dtype, check_tensor_list, require
 from nanotorch.ops.linalg import (
     LinAlgError,
     cholesky_ex,
@@ -25,6 +26,7 @@ from nanotorch.ops.linalg import (
     lstsq_result,
     lu_factor_result,
     matrix_norm,
+    matrix_power,
     norm,
     pinv,
     solve,
@@ -37,16 +39,17 @@ from nanotorch.ops.linalg import linalg_cholesky as cholesky
 from nanotorch.ops.linalg import linalg_matrix_exp as matrix_exp
 from nanotorch.ops.linalg import linalg_slogdet as slogdet
 from nanotorch.ops.linalg import linalg_svd as svd
-from nanotorch.ops.matrix import matmul
+from nanotorch.ops.matrix import matmul, mm
 from nanotorch.ops.products import linalg_cross as cross
 from nanotorch.ops.reduction import vector_norm
 from nanotorch.ops.shape import linalg_diagonal as diagonal
-from nanotorch.ops.shape import squeeze_one, unsqueeze
+from nanotorch.ops.shape import squeeze_one, unsqueeze, view
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
-    "lstsq", "lu_factor", "matmul", "matrix_exp", "matrix_norm", "matrix_rank", "norm", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vector_norm",
+    "lstsq", "lu_factor", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals",
+    "vector_norm",
 ]  # fmt: skip
 
 
@@ -66,6 +69,68 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     sizes = np.abs(np.linalg.eigvalsh(array)) if hermitian else svd_arrays(array, False)[1]
     return wrap(np.asarray(counts_as_nonzero(sizes, array, atol, rtol).sum(-1, dtype=np.int64)))
+
+
+def multi_dot(tensors: Any) -> Any:
+    """The product of several matrices, in the order with the fewest multiplications.
+
+    Args:
+        tensors: two or more matrices; the first and the last may be vectors.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or several dtypes.
+
+    Reference:
+        Cormen et al., Introduction to Algorithms, chapter 15.2.
+    """
+    if not isinstance(tensors, (tuple, list)):
+        raise wrong_type(tensors, "tuple of Tensors", ("linalg_multi_dot", "tensors", 1))
+    check_tensor_list(tensors)
+    told, last = "multi_dot(): ", len(tensors) - 1
+    require(last > 0, told + "expected at least 2 tensors but got {}", len(tensors))
+    for k, x in enumerate(tensors):
+        if k in (0, last):
+            which = "first" if k == 0 else "last"
+            text = told + "the {} tensor must be 1D or 2D but got {}D"
+            require(x.ndim in (1, 2), text, which, x.ndim)
+        require(x.ndim == 2 or k in (0, last), told + "tensor {} must be 2D but got {}D", k, x.ndim)
+        kinds = dtypes.C_NAMES[tensors[0].dtype.name], dtypes.C_NAMES[x.dtype.name]
+        text = told + "all tensors must have be the same dtype but tensor 0 is {} and tensor {} {}"
+        require(kinds[0] == kinds[1], text, kinds[0], k, kinds[1])
+    for k in range(last):
+        a, b = list(tensors[k].shape), list(tensors[k + 1].shape)
+        text = told + "tensors {} and {} with shapes {} and {} cannot be multiplied"
+        require(a[-1] == b[0], text, k, k + 1, a, b)
+    first, *_, final = tensors
+    shape = (*first.shape[:-1], *final.shape[1:])
+    ends = [x if x.ndim == 2 else unsqueeze(x, dim) for dim, x in enumerate((first, final))]
+    matrices = [ends[0], *tensors[1:last], ends[1]]
+    sizes = (*(x.shape[0] for x in matrices), matrices[-1].shape[1])
+    return view(chain_product(matrices, sizes), shape)
+
+
+@lru_cache(100)
+def cheapest(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """The multiplications for a product of matrices, and the number of those in its first part.
+
+    Args:
+        sizes: the number of rows of each matrix, and of columns of the last one.
+    """
+    n = len(sizes) - 1
+    ways = [
+        (cheapest(sizes[: k + 1])[0] + cheapest(sizes[k:])[0] + sizes[0] * sizes[k] * sizes[n], k)
+        for k in range(1, n)
+    ]
+    return min(ways, default=(0, 1))
+
+
+def chain_product(matrices: list[Any], sizes: tuple[int, ...]) -> Any:
+    """The product of matrices, in the `cheapest` order."""
+    if len(matrices) == 1:
+        return matrices[0]
+    k = cheapest(sizes)[1]
+    first, second = (matrices[:k], sizes[: k + 1]), (matrices[k:], sizes[k:])
+    return mm(chain_product(*first), chain_product(*second))
 
 
 @under_vmap(separately)
@@ -99,7 +164,7 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     X, residuals = least_squares(input, unsqueeze(b, -1) if vector else b, None, rcond)
     if vector:
         X = squeeze_one(X, X.ndim - 1).clone()
-    rank, values = X.new_empty(0, dtype=int64), X.new_empty(0)
+    rank, values = X.new_empty(0, dtype=dtypes.int64), X.new_empty(0)
     if driver != "gels":
         rank = matrix_rank(input, rtol=rcond)
     if driver in ("gelsd", "gelss"):

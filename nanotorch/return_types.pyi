@@ -150,6 +150,14 @@ class min_out(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class nanmedian(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class nanmedian_out(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor

@@ -40,6 +40,7 @@ RESULTS: dict[str, str | dict[str, str]] = {
     "max": {ALL: TENSOR, ALONG: "return_types.max", f"other: Tensor, {ALL}": TENSOR},
     "min": {ALL: TENSOR, ALONG: "return_types.min", f"other: Tensor, {ALL}": TENSOR},
     "median": {ALL: TENSOR, ALONG: "return_types.median"},
+    "nanmedian": {ALL: TENSOR, ALONG: "return_types.nanmedian"},
     "type": {"": "str", "dtype: Any, non_blocking: _bool = ...": TENSOR},
     "where": {"": TUPLE, f"input: Any, other: Any = ..., {ALL}": TENSOR},
     "nonzero": {

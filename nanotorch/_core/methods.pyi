@@ -407,6 +407,8 @@ class Methods:
         """The sum of the products of the elements of two vectors."""
     def double(self) -> Tensor:
         """This tensor with dtype float64."""
+    def dsplit(self, *split: Any, sections: Any = ..., indices: Any = ...) -> tuple[Tensor, ...]:
+        """The parts of ``input`` along dimension 2, as views."""
     def eq(self, other: Any) -> Tensor:
         """``input == other``, elementwise."""
     def equal(self, other: Tensor) -> _bool:
@@ -493,6 +495,8 @@ class Methods:
         """``input > other``, elementwise."""
     def half(self) -> Tensor:
         """This tensor with dtype float16."""
+    def hardshrink(self, lambd: _bool | _int | _float = ...) -> Tensor:
+        """``input``, but 0 from ``-lambd`` to ``lambd``."""
     def heaviside(self, values: Any) -> Tensor:
         """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0."""
     def heaviside_(self, values: Any) -> Tensor:
@@ -510,6 +514,8 @@ class Methods:
         density: _bool = ...,
     ) -> return_types.histogram:
         """The number of elements in each bin, between two edges."""
+    def hsplit(self, *split: Any, sections: Any = ..., indices: Any = ...) -> tuple[Tensor, ...]:
+        """The parts of ``input`` along dimension 1, as views."""
     def hypot(self, other: Any) -> Tensor:
         """``sqrt(input**2 + other**2)``, without overflow."""
     def hypot_(self, other: Any) -> Tensor:
@@ -528,6 +534,10 @@ class Methods:
         """``input`` with the slices of ``source`` at ``index`` along ``dim``."""
     def index_copy_(self, dim: _int, index: Any, source: Any) -> Tensor:
         """In-place `index_copy_in_place`: writes its result into the tensor."""
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """``input`` with ``value`` in its slices at ``index`` along ``dim``."""
+    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """In-place `index_fill`: writes its result into the tensor."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
         """A copy of ``input`` with ``values`` at the elements ``input[indices]``."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -634,6 +644,8 @@ class Methods:
         """``log(exp(input) + exp(other))``, without overflow."""
     def logaddexp2(self, other: Any) -> Tensor:
         """``log2(2**input + 2**other)``, without overflow."""
+    def logcumsumexp(self, dim: _int) -> Tensor:
+        """``log(cumsum(exp(input)))`` along ``dim``, computed without overflow."""
     def logdet(self) -> Tensor:
         """The logarithms of determinants; nan for a negative determinant."""
     def logical_and(self, other: Any) -> Tensor:
@@ -680,6 +692,8 @@ class Methods:
         """The product of two vectors, matrices or batches of matrices; batches broadcast."""
     def matrix_exp(self) -> Tensor:
         """Another name of `torch.linalg.matrix_exp`."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """The n-th powers of square matrices, ``(..., k, k)``; of their inverses for negative n."""
     @overload
     def max(self) -> Tensor:
         """The greatest element; with ``dim``, the named tuple ``(values, indices)`` along it."""
@@ -758,6 +772,12 @@ class Methods:
         dtype: dtype | None = ...,
     ) -> Tensor:
         """The mean of the elements that are not nan; arguments as for `sum`."""
+    @overload
+    def nanmedian(self) -> Tensor:
+        """The `median` of the elements that are not nan; nan if all are."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ...) -> return_types.nanmedian:
+        """The `median` of the elements that are not nan; nan if all are."""
     def nanquantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
@@ -879,6 +899,10 @@ class Methods:
         """``input`` where positive, ``weight * input`` elsewhere."""
     def prod(self, dim: _int = ..., keepdim: _bool = ..., *, dtype: dtype | None = ...) -> Tensor:
         """The product of all elements, or along one dimension; other arguments as for `sum`."""
+    def put(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
+        """``input`` with the elements of ``source`` at ``index`` of its flattened elements."""
+    def put_(self, index: Any, source: Any, accumulate: _bool = ...) -> Tensor:
+        """In-place `put_in_place`: writes its result into the tensor."""
     def quantile(
         self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: str = ...
     ) -> Tensor:
@@ -1170,6 +1194,8 @@ class Methods:
         """A view of the same memory in another shape, or as another dtype."""
     def view_as(self, other: Tensor) -> Tensor:
         """A `view` in the shape of ``other``."""
+    def vsplit(self, *split: Any, sections: Any = ..., indices: Any = ...) -> tuple[Tensor, ...]:
+        """The parts of ``input`` along dimension 0, as views."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where ``condition`` is true and ``other`` elsewhere."""
     def zero_(self) -> Tensor:

@@ -152,20 +152,20 @@ sys.meta_path.append(InertModules)
 NAMES_OF_TENSORS = """
     addbmm addbmm_ addmv addmv_ addr addr_ as_strided_ as_strided_scatter cauchy_ ccol_indices
     cdouble cfloat chalf cholesky_inverse coalesce col_indices conj_physical conj_physical_
-    const_data_ptr crow_indices dense_dim dequantize diagonal_scatter dsplit eig eq_ float_power
+    const_data_ptr crow_indices dense_dim dequantize diagonal_scatter eig eq_ float_power
     float_power_ fmax fmin frexp ge_ geometric_ geqrf grad_dtype greater_ greater_equal_ gt_
-    hardshrink hash_tensor hsplit i0 i0_ igamma igamma_ igammac igammac_ index index_fill
-    index_fill_ index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj
+    hash_tensor i0 i0_ igamma igamma_ igammac igammac_ index
+    index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj
     is_distributed is_neg is_set_to istft ldexp ldexp_ le_ less_ less_equal_ log_normal_
-    logcumsumexp lstsq lt_ lu lu_solve map2_ map_ matrix_power mode module_load msort mtia
-    mvlgamma mvlgamma_ name nanmedian narrow_copy ne_ new_empty_strided nonzero_static
-    not_equal_ orgqr ormqr polygamma polygamma_ put put_ q_per_channel_axis q_per_channel_scales
+    lstsq lt_ lu lu_solve map2_ map_ mode module_load msort mtia
+    mvlgamma mvlgamma_ name narrow_copy ne_ new_empty_strided nonzero_static
+    not_equal_ orgqr ormqr polygamma polygamma_ q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
     resize_as resize_as_sparse_ row_indices select_scatter set_ slice_inverse
     slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
     sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
     to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
-    unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile vsplit xlogy xlogy_ xpu
+    unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile xlogy xlogy_ xpu
 """
 OF_TENSORS = tuple(NAMES_OF_TENSORS.split())
 

@@ -19,9 +19,9 @@ from nanotorch.nn.parameter import Parameter as Parameter
 _FILES = {
     "activation": {
         "activation": (
-            "ELU GELU GLU Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish "
-            "PReLU ReLU ReLU6 SELU Sigmoid SiLU Softmax Softmin Softplus Softsign Tanh "
-            "Tanhshrink"
+            "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
+            "LogSoftmax Mish PReLU ReLU ReLU6 RReLU SELU Sigmoid SiLU Softmax Softmax2d Softmin "
+            "Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
         ),
         "transformer": "MultiheadAttention NonDynamicallyQuantizableLinear",
     },
@@ -30,16 +30,19 @@ _FILES = {
     "conv": {"spatial": "Conv#d ConvTranspose#d _ConvNd _ConvTransposeNd"},
     "distance": {"loss": "CosineSimilarity PairwiseDistance"},
     "lazy": {"lazy": "LazyModuleMixin UninitializedBuffer UninitializedParameter"},
-    "dropout": {"linear": "Dropout Dropout#d _DropoutNd"},
+    "dropout": {"linear": "AlphaDropout Dropout Dropout#d FeatureAlphaDropout _DropoutNd"},
     "flatten": {"container": "Flatten Unflatten"},
     "fold": {"spatial": "Fold Unfold"},
     "instancenorm": {"normalization": "InstanceNorm#d _InstanceNorm"},
-    "linear": {"linear": "Identity Linear", "transformer": "NonDynamicallyQuantizableLinear"},
+    "linear": {
+        "linear": "Bilinear Identity Linear",
+        "transformer": "NonDynamicallyQuantizableLinear",
+    },
     "loss": {
         "loss": (
-            "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-            "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss MSELoss NLLLoss "
-            "PoissonNLLLoss SmoothL1Loss TripletMarginLoss _Loss _WeightedLoss"
+            "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
+            "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MarginRankingLoss "
+            "MSELoss NLLLoss PoissonNLLLoss SmoothL1Loss TripletMarginLoss _Loss _WeightedLoss"
         ),
     },
     "module": {

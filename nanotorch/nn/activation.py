@@ -5,11 +5,13 @@ from typing import Any
 from nanotorch import ops
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.tensor import Tensor
 from nanotorch.nn.functional import activation as F
 from nanotorch.nn.init import constant_
 from nanotorch.nn.layer import Layer, OwnNames
+from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.arguments import require
+from nanotorch.ops.arguments import require, require_value
 
 
 class ReLU(Layer, function=F.relu, shown="inplace"):
@@ -56,6 +58,18 @@ class LeakyReLU(Layer, function=F.leaky_relu, shown="negative_slope inplace"):
 
 class ELU(Layer, function=F.elu, shown="alpha inplace"):
     """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Args:
+        alpha: minus the limit at negative infinity. Default: 1.
+        inplace: write into the input. Default: False.
+    """
+
+    alpha: float = 1.0
+    inplace: bool = False
+
+
+class CELU(Layer, function=F.celu, shown="alpha inplace"):
+    """``x`` where positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
 
     Args:
         alpha: minus the limit at negative infinity. Default: 1.
@@ -126,6 +140,55 @@ class Softplus(Layer, function=F.softplus, shown="beta threshold"):
 
     beta: float = 1.0
     threshold: float = 20.0
+
+
+class Hardshrink(Layer, function=F.hardshrink, shown=":lambd"):
+    """``x``, but 0 from ``-lambd`` to ``lambd``.
+
+    Args:
+        lambd: the limit. Default: 0.5.
+    """
+
+    lambd: float = 0.5
+
+
+class Softshrink(Layer, function=F.softshrink, shown=":lambd"):
+    """``x`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``.
+
+    Args:
+        lambd: the limit, at least 0. Default: 0.5.
+    """
+
+    lambd: float = 0.5
+
+
+class Threshold(Layer, function=F.threshold, shown="threshold value inplace"):
+    """``x`` where greater than ``threshold``, ``value`` elsewhere.
+
+    Args:
+        threshold: the limit.
+        value: the number for elements up to the limit.
+        inplace: write into the input. Default: False.
+    """
+
+    threshold: float
+    value: float
+    inplace: bool = False
+
+
+class RReLU(
+    Layer, function=F.rrelu, gives="lower upper training inplace", shown="lower upper inplace"
+):
+    """`LeakyReLU` with a random slope for each element in training, else with the mean slope.
+
+    Args:
+        lower, upper: the range of the slopes. Default: 1/8 and 1/3.
+        inplace: write into the input. Default: False.
+    """
+
+    lower: float = 1 / 8
+    upper: float = 1 / 3
+    inplace: bool = False
 
 
 class Hardsigmoid(Layer, function=F.hardsigmoid):
@@ -213,6 +276,23 @@ class Softmax(_Along, function=F.softmax):
     Args:
         dim: the dimension. Default: 0 for 0, 1 or 3 dimensions, else 1; this warns.
     """
+
+
+class Softmax2d(Module):
+    """`Softmax` over the channels of images.
+
+    Shape:
+        Input and output (N, C, H, W) or (C, H, W).
+
+    Raises:
+        ValueError: for another number of dimensions.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The softmax over dimension -3."""
+        told = "Softmax2d: expected input to be 3D or 4D, got {}D instead"
+        require_value(input.dim() in (3, 4), told, input.dim())
+        return F.softmax(input, -3)
 
 
 class Softmin(_Along, function=F.softmin):

@@ -13,11 +13,13 @@ from nanotorch.nn.functional.activation import DENSE, embedding, embedding_bag, 
 from nanotorch.nn.layer import Layer, changed_options
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
+from nanotorch.ops.arguments import require_value
 from nanotorch.ops.matrix import linear
+from nanotorch.ops.products import bilinear
 
 __all__ = (
-    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "EmbeddingBag", "Identity",
-    "Linear",
+    "AlphaDropout", "Bilinear", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding",
+    "EmbeddingBag", "FeatureAlphaDropout", "Identity", "Linear",
 )  # fmt: skip
 
 # Linear layers.
@@ -92,6 +94,56 @@ class Linear(Module):
         )
 
 
+class Bilinear(Layer, function=bilinear, takes="input1 input2", gives="weight bias"):
+    """``x1ᵀ A x2 + b`` for each of ``out_features`` matrices A.
+
+    Args:
+        in1_features, in2_features: the numbers of input features, I and J.
+        out_features: the number of output features, O.
+        bias: add a bias b. Default: True.
+        device: accepted for compatibility.
+        dtype: the dtype of the parameters. Default: the default dtype.
+
+    Shape:
+        Inputs (..., I) and (..., J), output (..., O).
+
+    Attributes:
+        weight: (O, I, J), drawn uniformly from ±1/√I.
+        bias: (O,), drawn from the same range; None without bias.
+
+    Raises:
+        ValueError: unless ``in1_features`` is positive.
+    """
+
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+        device: Any = None, dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        told = "in1_features must be > 0, but got (in1_features={})"
+        require_value(in1_features > 0, told, in1_features)
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(ops.empty(shape, dtype=dtype, device=device))
+        empty = Parameter(ops.empty(out_features, dtype=dtype, device=device)) if bias else None
+        self.register_parameter("bias", empty)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new values for the parameters."""
+        bound = 1 / math.sqrt(self.weight.size(1))
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
 # Dropout.
 
 
@@ -158,6 +210,21 @@ class Dropout3d(_DropoutNd, function=F.dropout3d):
 
     Shape:
         Input and output (N, C, D, H, W) or (C, D, H, W).
+    """
+
+
+class AlphaDropout(_DropoutNd, function=F.alpha_dropout, gives="p training"):
+    """`Dropout` after `SELU`: sets elements to its limit; mean and variance stay.
+
+    ``inplace`` has no effect, as in PyTorch.
+    """
+
+
+class FeatureAlphaDropout(_DropoutNd, function=F.feature_alpha_dropout, gives="p training"):
+    """`AlphaDropout` of whole channels.
+
+    Shape:
+        Input and output (N, C, ...).
     """
 
 

@@ -272,3 +272,20 @@ class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, takes="anchor pos
 
     def __post_init__(self) -> None:
         F.check_margin(self.margin)
+
+
+class CTCLoss(
+    _Loss, function=F.ctc_loss, takes="log_probs targets input_lengths target_lengths",
+    gives="blank reduction zero_infinity",
+):  # fmt: skip
+    """Sequences of labels without alignments: `nn.functional.ctc_loss`.
+
+    Args:
+        blank: the symbol between labels. Default: 0.
+        reduction: "mean" divides each loss by the number of labels first.
+        zero_infinity: 0 instead of infinite losses. Default: False.
+    """
+
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False

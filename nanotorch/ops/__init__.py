@@ -82,7 +82,8 @@ PUBLIC.update({f"{name}_": as_function(f"{name}_") for name in NAMES})
 ELEMENTWISE = {name for name, o in OPS.items() if o.public and o.cast and not o.dims} - {"dist"}
 ELEMENTWISE |= {*words("copysign div fmod lerp logical_not pow remainder square true_divide")}
 OF_ONE_TYPE = words(
-    "abs bitwise_not ceil clamp clamp_max clamp_min floor frac neg round sgn sign softplus trunc"
+    "abs bitwise_not ceil clamp clamp_max clamp_min floor frac hardshrink neg round sgn sign "
+    "softplus softshrink trunc"
 )
 # Functions with an argument `dtype`.
 OF_ANY_TYPE = words("cumprod cumsum nanmean prod sum")
@@ -95,10 +96,10 @@ CONVERTING = words("cholesky_solve diff kron logsumexp max mean min outer std va
 STRICT = words(
     "addmm amax amin aminmax argmax argmin argsort baddbmm bmm bucketize cross cummax cummin diag "
     "dot gather heaviside histc histogram index_add index_copy index_select inner inverse isin "
-    "isneginf isposinf kthvalue log_sigmoid log_softmax lu_unpack masked_select matmul median mm "
-    "multinomial mv nan_to_num nanquantile nonzero norm quantile renorm scatter scatter_add "
-    "scatter_reduce searchsorted signbit slogdet softmax sort svd take take_along_dim tensordot "
-    "topk tril triu vdot where"
+    "isneginf isposinf kthvalue log_sigmoid log_softmax logcumsumexp lu_unpack masked_select "
+    "matmul matrix_power median mm multinomial mv nan_to_num nanmedian nanquantile nonzero norm "
+    "quantile renorm scatter scatter_add scatter_reduce searchsorted signbit slogdet softmax sort "
+    "svd take take_along_dim tensordot topk tril triu vdot where"
 )
 # Functions for which PyTorch has no derivative, or accepts ``out`` with inputs that require grad.
 UNRECORDED = words(
@@ -125,7 +126,7 @@ OVERLAPPING = {
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # Functions that accept an ``out`` whose elements share memory.
 EXPANDED = ("empty", "eye", "full", "ones", "zeros")
-ALONG = ("median", "prod", "sum")
+ALONG = ("median", "nanmedian", "prod", "sum")
 FILLING = ("arange", "linspace", "logspace")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
 # Functions that do not warn of an ``out`` with another shape.

@@ -12,11 +12,13 @@ from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
 from nanotorch._core.sums import BITS, SMALL, maximum_along, select, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
+    LARGEST,
     as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
     check_tensors,
+    dtype_char,
     inplace_form,
     number_as,
     require,
@@ -273,11 +275,30 @@ def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     check_kind("elu_cpu", input)
     kind = input.dtype.type
-    # exp(x) - 1 = tanh(x / 2) (exp(x) + 1), which is exact near 0: NumPy's `expm1` is slow.
-    low = np.minimum(0, input)
-    below = np.tanh(low * kind(0.5))
-    below *= np.exp(low) + kind(1)
+    below = exp_minus_one(np.minimum(0, input))
     return select(input > 0, input * kind(scale), kind(alpha * scale) * below)
+
+
+def exp_minus_one(x: Array) -> Array:
+    """``exp(x) - 1`` as ``tanh(x / 2) (exp(x) + 1)``, exact near 0: NumPy's `expm1` is slow."""
+    kind = x.dtype.type
+    out = np.tanh(x * kind(0.5))
+    out *= np.exp(x) + kind(1)
+    return out
+
+
+@hidden_op(
+    input=lambda g, input, alpha: g * exp(clamp(input, None, 0.0) / alpha),
+    batch=elementwise,
+    wide=True,
+)
+def celu(input: Array, alpha: float = 1.0) -> Array:
+    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
+    require(as_number(alpha) != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+    check_kind("elu_cpu", input)
+    kind = input.dtype.type
+    below = exp_minus_one(np.minimum(0, input) * kind(1 / alpha))
+    return select(input > 0, input, kind(alpha) * below)
 
 
 @hidden_op(
@@ -385,6 +406,69 @@ def hardswish_backward(grad: Array, input: Array) -> Array:
     return grad * select(input <= -3, input.dtype.type(0), slope)
 
 
+@op(input=lambda g, input, lambd: shrink_backward(g, input, lambd), batch=elementwise)
+def hardshrink(input: Array, lambd: Number = 0.5) -> Array:
+    """``input``, but 0 from ``-lambd`` to ``lambd``.
+
+    Raises:
+        NotImplementedError: for integers and bools.
+    """
+    check_kind("hardshrink_cpu", input)
+    return zero_within(input, input, number_as(as_number(lambd), input.dtype))
+
+
+@hidden_op(input=lambda g, input, lambd: shrink_backward(g, input, lambd), batch=elementwise)
+def softshrink(input: Array, lambd: float = 0.5) -> Array:
+    """``input`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``."""
+    check_kind("softshrink_check", input)
+    lambd, largest = as_number(lambd), LARGEST[input.dtype]
+    told = "lambda must be in range [0, {:g}] for input dtype {}, but found {:g}"
+    require(0 <= lambd <= largest, told, largest, dtype_char(input), lambd)
+    moved = input - np.copysign(input.dtype.type(lambd), input)
+    return select(np.abs(input) <= lambd, input * input.dtype.type(0), moved)
+
+
+def zero_within(values: Array, input: Array, lambd: Any) -> Array:
+    """``values``, but 0 where ``input`` is from ``-lambd`` to ``lambd``."""
+    return select((input >= -lambd) & (input <= lambd), values.dtype.type(0), values)
+
+
+@hidden_op(
+    g=lambda g, input, lambd: shrink_backward(g, input, lambd),
+    input=lambda g: vanishing(g),
+    batch=elementwise,
+)
+def shrink_backward(g: Array, input: Array, lambd: float) -> Array:
+    """The gradient of `hardshrink` and `softshrink`: ``g``, but 0 where they give 0."""
+    return zero_within(g, input, lambd)
+
+
+@hidden_op(
+    input=lambda g, input, threshold: threshold_backward(g, input, threshold), batch=elementwise
+)
+def threshold(input: Array, threshold: Number, value: Number) -> Array:
+    """``input`` where greater than ``threshold``, ``value`` elsewhere."""
+    return above_or(input, input, threshold, value)
+
+
+def above_or(values: Array, input: Array, threshold: Number, value: Number) -> Array:
+    """``values`` where ``input`` is greater than ``threshold``, else ``value``; keeps nan."""
+    check_kind("threshold_cpu", input, kinds="fiu")
+    low = number_as(as_number(threshold, ("threshold", "threshold", 2)), input.dtype)
+    return select(input <= low, number_as(as_number(value), values.dtype), values)
+
+
+@hidden_op(
+    g=lambda g, input, threshold: threshold_backward(g, input, threshold),
+    input=lambda g: vanishing(g),
+    node="ThresholdBackwardBackward0",
+    batch=elementwise,
+)
+def threshold_backward(g: Array, input: Array, threshold: Number) -> Array:
+    """The gradient of `threshold`: ``g`` where ``input`` is greater than ``threshold``, else 0."""
+    return above_or(g, input, threshold, 0)
+
+
 hardsigmoid_, hardswish_, hardtanh_, mish_, silu_ = (
     inplace_form(name) for name in ("hardsigmoid", "hardswish", "hardtanh", "mish", "silu")
 )
@@ -432,6 +516,25 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_kernel(input, weight.view(shape))
 
 
+@hidden_op(batch=elementwise)
+def equal_slopes(input: Array, slope: float) -> Array:
+    """``slope`` where ``input`` is not positive, 1 elsewhere."""
+    check_kind("leaky_relu_cpu", input)
+    return np.where(input > 0, 1, slope).astype(input.dtype)
+
+
+@hidden_op(input=lambda g, slopes: g * slopes, node="RreluWithNoiseBackward0", batch=elementwise)
+def by_slopes(input: Array, slopes: Array) -> Array:
+    """``input`` times the slope of each element: `rrelu` with slopes that are drawn."""
+    return input * slopes
+
+
+@inplace(input=lambda g, slopes: g * slopes, node="RreluWithNoiseBackward1")
+def by_slopes_(input: Array, slopes: Array) -> Array:
+    """In-place `by_slopes`."""
+    return input * slopes
+
+
 # In-place activations, which PyTorch records as other nodes than the functions.
 #
 # The gradient is computed from the result, since the input is overwritten. The result must have the
@@ -466,6 +569,26 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
 def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     """In-place `elu`."""
     return OPS["elu"].kernel(input, alpha, scale)
+
+
+@inplace(
+    input=lambda g, out, alpha: where(
+        out > 0, g, g * (where(out < 0, out, 0.0) / not_negative(alpha, "celu") + 1)
+    ),
+    node="CeluBackward1", wide=True,
+)  # fmt: skip
+def celu_(input: Array, alpha: float = 1.0) -> Array:
+    """In-place `celu`."""
+    return OPS["celu"].kernel(input, alpha)
+
+
+@inplace(
+    input=lambda g, input, threshold: threshold_backward(g, input, threshold),
+    node="ThresholdBackward1",
+)
+def threshold_(input: Array, threshold: Number, value: Number) -> Array:
+    """In-place `threshold`."""
+    return OPS["threshold"].kernel(input, threshold, value)
 
 
 # The logarithm of the gamma function and its derivatives.

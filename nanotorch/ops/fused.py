@@ -12,6 +12,7 @@ from nanotorch._core.batched import Call, align_dims, leading, merged, one_by_on
 from nanotorch._core.call_site import describe_range
 from nanotorch._core.dtypes import INT64, PLACE
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, new_node, number, wide
 from nanotorch._core.sums import (
     HALF,
@@ -708,22 +709,28 @@ def other_dims(ndim: int, dim: int | None) -> tuple[int, ...]:
     """All dimensions except ``dim``; all for None and, as in PyTorch, for -1."""
     if dim is None or dim == -1:
         return tuple(range(ndim))
-    return tuple(d for d in range(ndim) if d != dim % ndim)
+    own = normal_dim(dim, ndim)
+    return tuple(d for d in range(ndim) if d != own)
+
+
+def sum_others(x: Any, dim: int | None) -> Any:
+    """The sums over all dimensions except ``dim``, which are kept."""
+    axes = other_dims(x.ndim, dim)
+    return sum_along(x, axes, True) if axes else x
 
 
 def slice_norms(v: Tensor, dim: int | None) -> Tensor:
     """The norm of each slice along ``dim``, in a shape that broadcasts with ``v``; the 0-d norm of
     all of ``v`` for None and -1.
     """
-    whole = len(other_dims(v.ndim, dim)) == v.ndim
-    return vector_norm(v, 2, other_dims(v.ndim, dim), not whole)
+    axes = other_dims(v.ndim, dim)
+    return vector_norm(v, 2, axes, len(axes) < v.ndim) if axes else v.abs()
 
 
 def weight_norm_formula(g: Any, v: Any, length: Any, dim: int | None) -> tuple[Any, Any]:
     """The gradients of `stretched` by direction and length."""
-    axes = other_dims(v.ndim, dim)
-    norm = sum_along(v * v, axes, True) ** 0.5
-    along = sum_along(g * v, axes, True) / norm
+    norm = sum_others(v * v, dim) ** 0.5
+    along = sum_others(g * v, dim) / norm
     return (g - v * (along / norm)) * (length / norm), along
 
 
@@ -737,7 +744,7 @@ def weight_norm_formula(g: Any, v: Any, length: Any, dim: int | None) -> tuple[A
 )
 def stretched(v: Array, length: Array, dim: int | None) -> Array:
     """``length * v / ‖v‖``, with the norm of each slice along ``dim``."""
-    return v * (length / np.sqrt(sum_over(v * v, other_dims(v.ndim, dim), True)))
+    return v * (length / np.sqrt(sum_others(v * v, dim)))
 
 
 # Means over neighbouring channels.

@@ -42,9 +42,9 @@ from nanotorch.ops.arguments import (
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import zero_where
 from nanotorch.ops.joining import check_broadcast_into, common_shape, expand_to, unbind
-from nanotorch.ops.memory import blank, with_inplace
+from nanotorch.ops.memory import COPY, blank, with_inplace
 from nanotorch.ops.reduction import sum_all
-from nanotorch.ops.shape import unsqueeze
+from nanotorch.ops.shape import reshape, unsqueeze
 
 # Kernels that read, write and add values at indices, which may be repeated.
 
@@ -446,6 +446,50 @@ def take_backward(g: Array, index: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros(shape, g.dtype)
     np.add.at(out.reshape(-1), index.reshape(-1), g.reshape(-1))
     return out
+
+
+@with_inplace(
+    COPY,
+    input=lambda g, index, accumulate: (
+        g if accumulate else put(g, index, blank_in(g, tuple(index.shape)))
+    ),
+    source=lambda g, index, source_shape: reshape(take(g, index), source_shape),
+    overlap=False,
+)
+def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """``input`` with the elements of ``source`` at ``index`` of its flattened elements.
+
+    Args:
+        index: int64; entries may be negative.
+        source: as many elements as ``index``.
+        accumulate: add the elements to those of ``input``, instead of replacing them.
+
+    Raises:
+        IndexError: for an index out of range, or another number of elements.
+        RuntimeError: for another dtype of ``index`` or ``source``.
+    """
+    told = "put_(): Expected a long tensor for index, but got {}"
+    require(index.dtype == np.int64, told, dtype_char(index))
+    told = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
+    check_same_dtype(input, source, text=told + "source.dtype = {}")
+    told = (
+        "put_(): Expected source and index to have the same number of elements, but got "
+        "source.numel() = {}, index.numel() = {}"
+    )
+    given = source.size, index.size
+    require(given[0] == given[1], told, *given, error=IndexError)
+    told = "put_(): Tried to put elements into an empty tensor"
+    require(input.size or not index.size, told, error=IndexError)
+    beyond = index[(index < -input.size) | (index >= input.size)]
+    told = "out of range: tried to access index {} on a tensor of {} elements."
+    require(not beyond.size, told, *beyond[:1], input.size, error=IndexError)
+    target = input if input.ndim else input.reshape(1)
+    places = np.unravel_index(index.reshape(-1) % max(input.size, 1), target.shape)
+    if accumulate:
+        np.add.at(target, places, source.reshape(-1))
+    else:
+        target[places] = source.reshape(-1)
+    return input
 
 
 # Choices by a mask: `where`, `masked_fill`, `masked_select`, `nonzero`.

@@ -16,6 +16,7 @@ from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import compact_copy, normal_dim, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     check_same_dtype,
@@ -38,6 +39,7 @@ from nanotorch.ops.gathering import (
 )
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.memory import COPY, copy_, fill_, with_inplace
+from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import NO_SLICE, part, reshape, select, slice_along, unsqueeze, view
 from nanotorch.ops.sorting import in_memory_order, slowest_first
 
@@ -200,12 +202,19 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     return input
 
 
-@with_inplace(
-    COPY, input=lambda g, dim, index: fill_by_number(g, dim, index, 0), method=False, overlap=False,
-    expanded="index_fill_", node="IndexFillBackward0",  # PyTorch only warns of expanded tensors
-)  # fmt: skip
-def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+FILLED: dict[str, Any] = {
+    "input": lambda g, dim, index: fill_by_number(g, dim, index, 0),
+    "method": False, "overlap": False,
+    "expanded": "index_fill_",  # PyTorch only warns of expanded tensors
+}  # fmt: skip
+
+
+def fill_slices(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
     """Write a number into the slices of ``input`` at ``index`` along ``dim``."""
+    require(
+        index.dtype == np.int64, "index_fill_(): Expected dtype int64 for index.", error=IndexError
+    )
+    require(index.ndim <= 1, "Index has to be a vector/scalar")
     dim = normal_dim(dim, input.ndim)
     target = input if input.ndim else input.reshape(1)
     try:
@@ -215,6 +224,49 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
         if target.size or not size:
             raise out_of_range(index, dim, size, low=-size) from None
     return input
+
+
+@with_inplace(COPY, **FILLED, node="IndexFillBackward0")
+def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -> Array:
+    """`fill_slices` with a number."""
+    return fill_slices(input, dim, index, value)
+
+
+@with_inplace(
+    COPY, **FILLED, node="IndexFillBackward1",
+    value=lambda g, dim, index: sum_all(index_select(g, dim, wrapped_once(g, dim, index))),
+)  # fmt: skip
+def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
+    """`fill_slices` with the number in a 0-d array."""
+    told = "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} "
+    require(not value.ndim, told + "dimension(s).", value.ndim)
+    return fill_slices(input, dim, index, value.item())
+
+
+@hidden_op()
+def wrapped_once(g: Array, dim: int, index: Array) -> Array:
+    """``index`` along ``dim`` of ``g``, without negative and repeated entries."""
+    size = g.shape[dim] if g.ndim else 1
+    return np.unique(np.where(index < 0, index + size, index))
+
+
+@overloads(
+    {
+        "Tensor input, int dim, Tensor index, Tensor value": fill_by_tensor,
+        "Tensor input, int dim, Tensor index, Number value": fill_by_number,
+    },
+    inplace=True,
+)
+def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
+    """``input`` with ``value`` in its slices at ``index`` along ``dim``.
+
+    Args:
+        index: a vector of int64; entries may be negative.
+        value: a number or a 0-d tensor.
+
+    Raises:
+        IndexError, RuntimeError: for an index out of range, or a ``value`` with dimensions.
+    """
 
 
 # Indexing with tensors: `index` reads, `index_put` writes. Brackets use both, below.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_int, as_ints, wrong_type
+from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
 from nanotorch._core.batched import (
     Call,
     align_dims,
@@ -349,6 +349,48 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         cuts = list(as_ints(where))
     bounds = zip([0, *cuts], [*cuts, n], strict=True)
     return tuple([slice_along(input, dim, start, stop) for start, stop in bounds])
+
+
+def define_split(name: str, least: int, axis: int) -> None:
+    """Declare `hsplit`, `vsplit` or `dsplit`.
+
+    Args:
+        least: the least number of dimensions of the tensor.
+        axis: the dimension; 0 for tensors of one dimension.
+    """
+
+    def function(
+        input: Tensor, *split: Any, sections: Any = None, indices: Any = None
+    ) -> tuple[Tensor, ...]:
+        told = "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} "
+        require(input.ndim >= least, told + "dimensions!", name, least, input.ndim)
+        given = [*split, *(x for x in (sections, indices) if x is not None)]
+        cuts: Any = given[0] if len(given) == 1 else given
+        dim = min(axis, input.ndim - 1)
+        if not isinstance(cuts, (tuple, list)):
+            cuts, size = as_int(cuts), input._array.shape[dim]
+            told = f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+            told += "dimension {} is not divisible by the split_size {}!"
+            require(cuts and not size % cuts, told, size, cuts)
+        return tensor_split(input, cuts, dim)
+
+    function.__doc__ = f"""The parts of ``input`` along dimension {axis}, as views.
+
+    Args:
+        split: the number of parts, which divides the size; or the indices where parts after the
+            first begin.
+        sections, indices: other names for the one or the other.
+
+    Raises:
+        RuntimeError: if the number of parts does not divide the size, or for fewer than {least}
+            dimensions.
+    """
+    method(rename(function, name))
+
+
+define_split("hsplit", 1, 1)
+define_split("vsplit", 2, 0)
+define_split("dsplit", 3, 2)
 
 
 # Repetitions, as views if possible, and rearrangements, as copies: repeat, flip, roll.

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named_tuple, rename
+from nanotorch._core.arguments import named_tuple, rename, wrong_type
 from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import check_kind, check_ndim, check_same_dtype, require
-from nanotorch.ops.creation import convert
+from nanotorch.ops.creation import contiguous_format, convert, eye
 from nanotorch.ops.elementwise import vanishing
 from nanotorch.ops.gathering import where
 from nanotorch.ops.joining import cat_along
@@ -120,6 +120,33 @@ def inv(A: Any) -> Any:
 def inverse(input: Any) -> Any:
     """Another name of `torch.linalg.inv`."""
     return inv(input)
+
+
+@method
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """The n-th powers of square matrices, ``(..., k, k)``; of their inverses for negative n.
+
+    Raises:
+        LinAlgError: for a singular matrix and a negative n.
+    """
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise wrong_type(n, "int", ("matrix_power", "n", 2))
+    told = "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
+    require(input.ndim >= 2, told)
+    rows, columns = input.shape[-2:]
+    told = (
+        "linalg.matrix_power: A must be batches of square matrices, but they are {} by {} matrices"
+    )
+    require(rows == columns, told, rows, columns)
+    square = inv(input) if n < 0 else input
+    if n in (0, 1):
+        out = input.clone(memory_format=contiguous_format)
+        return out if n else out.copy_(eye(rows, dtype=input.dtype))
+    out = square  # times itself for each further digit of n, and times `square` for each 1
+    for digit in f"{abs(n):b}"[1:]:
+        out = out @ out
+        out = out @ square if digit == "1" else out
+    return out
 
 
 # Systems of equations

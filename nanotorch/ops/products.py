@@ -550,6 +550,62 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     return (units[0] * units[1]).sum(dim)
 
 
+# Bilinear functions of two vectors
+
+
+def turned(equation: str, number: int) -> str:
+    """The equation of the gradient of an operand: the operand and the result change places."""
+    *parts, result = re.split(",|->", equation)
+    parts[number], result = result, parts[number]
+    return f"{','.join(parts)}->{result}"
+
+
+@hidden_op(
+    a=lambda g, b, c, equation: trilinear(g, b, c, turned(equation, 0)),
+    b=lambda g, a, c, equation: trilinear(a, g, c, turned(equation, 1)),
+    c=lambda g, a, b, equation: trilinear(a, b, g, turned(equation, 2)),
+    batch=one_by_one, in_order=True, wide=True,
+)  # fmt: skip
+def trilinear(a: Array, b: Array, c: Array, equation: str) -> Array:
+    """`einsum` of three arrays, in which each label is in two of them, or in one and the result."""
+    return np.einsum(equation, a, b, c, optimize=True)
+
+
+@public
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1ᵀ A input2 + b`` for each matrix A of ``weight`` and each b of ``bias``.
+
+    Shape:
+        ``input1`` (..., I), ``input2`` (..., J), ``weight`` (O, I, J), ``bias`` (O,); the result
+        (..., O).
+
+    Raises:
+        RuntimeError: for shapes or dtypes that do not fit.
+    """
+    check_first_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    kinds = {n: dtypes.C_NAMES[x.dtype.name] for n, x in given.items() if x is not None}
+    told = "All tensors must have the same dtype, got " + ", ".join(map(": ".join, kinds.items()))
+    require(len(set(kinds.values())) == 1, told)
+    told = "bilinear(): input dimensions do not match: got {} and {}"
+    require(input1.ndim == input2.ndim, told, input1.ndim, input2.ndim)
+    for dim, sizes in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        told = "bilinear(): input batch dimensions do not match at dim {}: got {} and {}"
+        require(sizes[0] == sizes[1], told, dim, *sizes)
+    for number, x in enumerate((input1, input2), 1):
+        told = "bilinear(): input{} size does not match weight size: got {} but expected {}"
+        require(
+            x.shape[-1] == weight.shape[number], told, number, x.shape[-1], weight.shape[number]
+        )
+    if bias is not None:
+        told = "bilinear(): bias size does not match weight size: got {} but expected {}"
+        require(bias.shape[0] == weight.shape[0], told, bias.shape[0], weight.shape[0])
+    rows = [reshape(x, (-1, x.shape[-1])) for x in (input1, input2)]
+    out = trilinear(rows[0], weight, rows[1], "bi,oij,bj->bo")
+    out = view(out, (*input1.shape[:-1], weight.shape[0]))
+    return out if bias is None else out + bias
+
+
 # Sums of products in Einstein's notation, composed of views and `bmm`.
 #
 # Every operand is arranged with the same dimensions in the same order: those of the result, then

@@ -1,5 +1,6 @@
-"""Recurrent layers over all steps, attention and GELU, each as one operation."""
+"""Recurrent layers over all steps, alignments, attention and GELU, each as one operation."""
 
+import itertools
 import math
 from functools import lru_cache
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op, in_half
-from nanotorch._core.sums import HALF, SINGLE, ones
+from nanotorch._core.sums import DOUBLE, HALF, SINGLE, ones
 from nanotorch.ops.activation import (
     R,
     erf,
@@ -18,8 +19,10 @@ from nanotorch.ops.activation import (
     tanh,
     tanh_backward,
 )
-from nanotorch.ops.arguments import check_kind
+from nanotorch.ops.arguments import check_kind, require, unsupported_dtype
+from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.elementwise import exp, vanishing
+from nanotorch.ops.gathering import add_along
 from nanotorch.ops.joining import cat_along
 from nanotorch.ops.linalg import tr
 from nanotorch.ops.matrix import matmul, mm
@@ -410,6 +413,145 @@ def gru_steps(
         out += n
         h = out
     return hidden.reshape((*shape[:-1], width)), activated
+
+
+# Connectionist temporal classification: the probability of a sequence of labels, summed over all
+# alignments with the steps of the input.
+#
+# An alignment names a place at each step. The places are the labels with a blank around each; the
+# next step has the same place, the next one, or the one after that if their symbols differ.
+# `forward` at a step and a place is the logarithm of the probability of all ways to get there,
+# `backward` that of all ways from there to the end; both count the present step.
+#
+# Reference:
+#     Graves et al., Connectionist Temporal Classification, ICML 2006, section 4.
+
+
+NEVER = -np.inf  # the logarithm of the probability 0
+
+
+def ctc_places(targets: Array, lengths: Array, blank: int) -> tuple[Array, Array]:
+    """The symbol of each place, (N, S), and whether the place two before leads to it."""
+    labels = np.full((len(lengths), lengths.max(initial=0)), blank)
+    filled = np.arange(labels.shape[1]) < lengths[:, None]
+    labels[filled] = targets if targets.ndim == 1 else targets[:, : labels.shape[1]][filled]
+    places = np.full((len(labels), 2 * labels.shape[1] + 1), blank)
+    places[:, 1::2] = labels
+    leads = np.zeros(places.shape, bool)
+    leads[:, 2:] = places[:, 2:] != places[:, :-2]
+    return places, leads
+
+
+def ctc_step(logs: Array, leads: Array) -> Array:
+    """The logarithms of the sums over the ways to each place, from the place, one and two before.
+
+    Args:
+        logs: the logarithms at the step before, (N, S).
+        leads: whether the place two before leads to a place, (N, S).
+    """
+    ways = np.full((3, *logs.shape), NEVER, logs.dtype)
+    ways[0], ways[1, :, 1:] = logs, logs[:, :-1]
+    np.copyto(ways[2, :, 2:], logs[:, :-2], where=leads[:, 2:])
+    top = ways.max(0)
+    shift = np.where(np.isfinite(top), top, top.dtype.type(0))
+    return np.log(np.exp(ways - shift).sum(0)) + shift
+
+
+def ctc_formula(
+    g: Any, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, out: Any,
+    forward: Any, blank: int, zero_infinity: bool,
+) -> Any:  # fmt: skip
+    """The gradient of `ctc`."""
+    given = (log_probs, targets, input_lengths, target_lengths, out, forward)
+    return ctc_backward(g, *given, blank, zero_infinity)
+
+
+@hidden_op(log_probs=ctc_formula, aux=("forward",), node="CtcLossBackward0")
+def ctc(
+    log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int,
+    zero_infinity: bool,
+) -> tuple[Array, Array]:  # fmt: skip
+    """The losses (N,), and `forward` of all steps and places, (T, N, S).
+
+    Shape:
+        ``log_probs`` (T, N, C); ``targets`` (N, U), or all labels in one vector; lengths (N,).
+    """
+    check_ctc(log_probs, targets, input_lengths, target_lengths, blank)
+    places, leads = ctc_places(targets, target_lengths, blank)
+    wrong = places[(places < 0) | (places >= log_probs.shape[2])]
+    told = "ctc_loss: target {} is not in label range"
+    require(not wrong.size, told, *wrong[:1], error=IndexError)
+    samples = np.arange(len(places))
+    forward = np.take_along_axis(log_probs, places[None], 2)
+    forward[0, :, 2:] = NEVER
+    for before, now in itertools.pairwise(forward):
+        now += ctc_step(before, leads)
+    last = forward[np.maximum(input_lengths - 1, 0), samples]
+    ends = last[samples, 2 * target_lengths], last[samples, 2 * target_lengths - 1]
+    total = np.where(target_lengths > 0, np.logaddexp(*ends), ends[0])
+    without = np.where(target_lengths > 0, NEVER, 0.0)
+    forward = np.maximum(forward, np.finfo(forward.dtype).min)  # finite for `detect_anomaly`
+    return -np.where(input_lengths > 0, total, without).astype(log_probs.dtype), forward
+
+
+def check_ctc(
+    log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, blank: int
+) -> None:
+    """Refuse arguments of `ctc` that do not fit."""
+    if log_probs.dtype not in (SINGLE, DOUBLE):
+        raise unsupported_dtype("ctc_loss_cpu", log_probs)
+    require(log_probs.size, "log_probs tensor must not be empty")
+    steps, count, symbols = log_probs.shape
+    require(0 <= blank < symbols, "blank must be in label range")
+    require(input_lengths.size == count, "input_lengths must be of size batch_size")
+    require(target_lengths.size == count, "target_lengths must be of size batch_size")
+    checked = " (while checking arguments for ctc_loss_allocate_outputs)"
+    for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        told = "Expected {} to have value at least 0, but got value {}" + checked
+        require(lengths.min() >= 0, told, name, lengths.min())
+    told = "Expected input_lengths to have value at most {}, but got value {}" + checked
+    require(input_lengths.max() <= steps, told, steps, input_lengths.max())
+    told = "Expected 1 to 2 dimensions, but got {}-dimensional tensor for argument #2 'targets'"
+    require(targets.ndim in (1, 2), told + checked, targets.ndim)
+    wanted = [target_lengths.sum()] if targets.ndim == 1 else [count, target_lengths.max()]
+    for dim, (size, n) in enumerate(zip(targets.shape, wanted, strict=True)):
+        told = "Expected tensor to have size {}{} at dimension {}, but got size {} for argument #2 "
+        fits, least = (size >= n, "at least ") if dim else (size == n, "")
+        require(fits, f"{told}'targets'{checked}", least, n, dim, size)
+
+
+@hidden_op(
+    g=lambda g: no_derivative("_ctc_loss_backward"),
+    log_probs=lambda g: no_derivative("_ctc_loss_backward"),
+    node=NO_DERIVATIVE,
+)
+def ctc_backward(
+    g: Array, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array,
+    loss: Array, forward: Array, blank: int, zero_infinity: bool,
+) -> Array:  # fmt: skip
+    """The gradient of `ctc`, for ``log_probs`` that are logarithms of probabilities with sum 1.
+
+    It is that of the inputs of their `log_softmax`, as in PyTorch.
+    """
+    places, leads = ctc_places(targets, target_lengths, blank)
+    from_end = np.zeros_like(leads)  # of places counted from the last
+    from_end[:, 2:] = leads[:, :1:-1]
+    emitted = np.take_along_axis(log_probs, places[None], 2)
+    numbers, ends = np.arange(places.shape[1]), 2 * target_lengths[:, None]
+    start = np.where((numbers <= ends) & (numbers >= ends - 1), log_probs.dtype.type(0), NEVER)
+    shares, backward = np.empty_like(forward), np.full_like(start, NEVER, log_probs.dtype)
+    for step in reversed(range(len(forward))):
+        ahead = ctc_step(backward[:, ::-1], from_end)[:, ::-1]
+        is_last = (input_lengths == step + 1)[:, None]
+        reached = np.where(is_last, start, ahead)
+        shares[step] = np.exp(forward[step] + reached + loss[:, None])
+        backward = (reached + emitted[step]).astype(log_probs.dtype)
+    out, labels = np.exp(log_probs), np.broadcast_to(places, shares.shape)
+    out -= add_along(np.zeros_like(out), 2, labels, shares)
+    out[np.isneginf(log_probs)] = np.nan
+    out[:, np.isinf(loss)] = 0 if zero_infinity else np.nan
+    out[np.arange(len(out))[:, None] >= input_lengths] = 0
+    return out * g[:, None]
 
 
 # Attention as one operation: softmax(query keyᵀ · scale + mask) value.

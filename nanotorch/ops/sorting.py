@@ -209,36 +209,56 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False) -> tupl
 # Medians; for an even number of elements, the smaller of the two middle ones
 
 
+def known_count(input: Array, dim: int) -> Any:
+    """The number of elements along ``dim`` that are not nan."""
+    count = input.shape[dim]
+    return count - np.isnan(input).sum(dim, keepdims=True) if input.dtype.kind == "f" else count
+
+
 def middle_rank(input: Array, dim: int) -> Array:
     """The rank of the median along ``dim``, or of the first nan if there is one."""
-    count = input.shape[dim]
-    known = count - np.isnan(input).sum(dim, keepdims=True) if input.dtype.kind == "f" else count
+    count, known = input.shape[dim], known_count(input, dim)
     return np.where(known < count, known, (count - 1) // 2)
 
 
-@hidden_op(input=extremum_all_formula, node="MedianBackward0", batch=one_by_one)
-def median_all(input: Array) -> Array:
-    """The median of all elements; without elements, nan or the least integer."""
-    if not input.size:
-        least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
-        return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
-    check_kind("median_cpu", input, kinds="fiu")
-    flat = input.reshape(-1)
-    return select_rank(flat, middle_rank(flat, 0), 0, False)[0]
+def middle_known_rank(input: Array, dim: int) -> Array:
+    """The rank along ``dim`` of the median of the elements that are not nan."""
+    return np.maximum(known_count(input, dim) - 1, 0) // 2
 
 
-@hidden_op(**CHOSEN, **FIELDS, node="MedianBackward1")
-def median_along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    """The median along ``dim``, and its index."""
-    require_elements("median", input, (dim,))
-    check_kind("median_out", input, kinds="fiu")
-    return select_rank(input, middle_rank(input, dim) if input.ndim else 0, dim, keepdim)
+def define_median(name: str, documentation: str, rank: Any) -> Any:
+    """Declare `median` or `nanmedian`; ``rank`` finds the rank of the median along a dimension."""
+
+    def of_all(input: Array) -> Array:
+        """The median of all elements; without elements, nan or the least integer."""
+        if not input.size:
+            least = np.iinfo(np.int32 if input.dtype == np.int32 else np.int64).min
+            return np.full((), math.nan if input.dtype.kind == "f" else least).astype(input.dtype)
+        check_kind("median_cpu", input, kinds="fiu")
+        flat = input.reshape(-1)
+        return select_rank(flat, rank(flat, 0), 0, False)[0]
+
+    def along(input: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        """The median along ``dim``, and its index."""
+        require_elements("median", input, (dim,))
+        check_kind("median_out", input, kinds="fiu")
+        return select_rank(input, rank(input, dim) if input.ndim else 0, dim, keepdim)
+
+    def forms(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any: ...
+
+    title, forms.__doc__ = name.title(), documentation
+    whole = hidden_op(input=extremum_all_formula, node=f"{title}Backward0", batch=one_by_one)
+    single = hidden_op(**CHOSEN, **FIELDS, node=f"{title}Backward1")
+    return overloads(
+        {
+            "Tensor input": whole(rename(of_all, f"{name}_all")),
+            "Tensor input, int dim, bool keepdim = False": single(rename(along, f"{name}_along")),
+        }
+    )(rename(forms, name))
 
 
-@overloads(
-    {"Tensor input": median_all, "Tensor input, int dim, bool keepdim = False": median_along}
-)
-def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
+median = define_median(
+    "median",
     """The median of all elements; with ``dim``, the named tuple ``(values, indices)`` along it.
 
     The median of an even number of elements is the smaller of the two middle ones. It is nan if an
@@ -246,7 +266,18 @@ def median(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any:
 
     Raises:
         IndexError: for a dimension ``dim`` without elements.
-    """
+    """,
+    middle_rank,
+)
+nanmedian = define_median(
+    "nanmedian",
+    """The `median` of the elements that are not nan; nan if all are.
+
+    Raises:
+        IndexError: for a dimension ``dim`` without elements.
+    """,
+    middle_known_rank,
+)
 
 
 # Unique values

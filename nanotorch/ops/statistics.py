@@ -67,7 +67,17 @@ from nanotorch.ops.reduction import (
     variance_kernel,
 )
 from nanotorch.ops.reduction import any as any_of
-from nanotorch.ops.shape import movedim, narrow, reshape, select, t, transpose, triu, unsqueeze
+from nanotorch.ops.shape import (
+    distinct_dims,
+    movedim,
+    narrow,
+    reshape,
+    select,
+    t,
+    transpose,
+    triu,
+    unsqueeze,
+)
 from nanotorch.ops.sorting import sort
 
 # Sums and means that skip nan, two reductions in one call, and covariance.
@@ -434,6 +444,59 @@ def cumprod(input: Array, dim: int, *, dtype: DType | None = None) -> Array:
 define_inplace("cumprod")
 
 
+# The logarithm of sums of exponentials
+
+
+def logs_accumulated(input: Array, dim: int, backwards: bool = False) -> Array:
+    """``log(cumsum(exp(input)))`` along ``dim``, perhaps from the end, in double precision."""
+    if not input.ndim:
+        return input
+    turned = np.flip(input, dim) if backwards else input
+    out = np.logaddexp.accumulate(turned.astype(np.float64), dim)
+    return np.flip(out, dim) if backwards else out
+
+
+@op(
+    input=lambda g, input, out, dim: shares_summed(g, input, out, dim, True),
+    dims=normal_dim, in_order=True, wide=True,
+)  # fmt: skip
+def logcumsumexp(input: Array, dim: int) -> Array:
+    """``log(cumsum(exp(input)))`` along ``dim``, computed without overflow."""
+    check_kind("logcumsumexp_out_cpu", input)
+    return logs_accumulated(input, dim).astype(input.dtype)
+
+
+def shares_formula(
+    g: Any, values: Any, input: Any, logs: Any, dim: int, backwards: bool
+) -> tuple[Any, Any, Any]:
+    """The gradients of `shares_summed`, which is linear in ``values``."""
+    up, down = (g, values) if backwards else (values, g)
+    from_end = shares_summed(down, input, logs, dim, True)
+    from_start = shares_summed(up, input, logs, dim, False)
+    own = from_start if backwards else from_end
+    return own, up * from_end, -down * from_start
+
+
+@hidden_op(
+    values=shares_formula, input=shares_formula, logs=shares_formula,
+    joint=True, dims=normal_dim, wide=True,
+)  # fmt: skip
+def shares_summed(values: Array, input: Array, logs: Array, dim: int, backwards: bool) -> Array:
+    """The sums of ``values`` times the shares ``exp(input[i] - logs[j])``, i <= j, along ``dim``.
+
+    Args:
+        backwards: the sum over j for each i, which is the gradient of `logcumsumexp` from that of
+            its result; else the sum over i for each j.
+    """
+    before, after = (-logs, input) if backwards else (input, -logs)
+    low = values.dtype.type(0)
+    parts = [  # of the positive and the negative values
+        np.exp(logs_accumulated(np.log(np.maximum(v, low)) + before, dim, backwards) + after)
+        for v in (values, -values)
+    ]
+    return (parts[0] - parts[1]).astype(values.dtype)
+
+
 # Extrema
 
 
@@ -500,6 +563,60 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         size = out.shape[dim] - 1
         out = minus(narrow(out, dim, 1, size), narrow(out, dim, 0, size))
     return out
+
+
+@public
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """The slopes of the values of a function on a grid: central differences along each dimension.
+
+    Args:
+        spacing: the distance of neighbours; or, for each dimension, the distance or a vector of
+            positions. Default: 1.
+        dim: a dimension or several. Default: all.
+        edge_order: the order of the differences at the ends, 1 or 2. Default: 1.
+
+    Raises:
+        RuntimeError: for fewer than ``edge_order + 1`` values along a dimension, or spacings that
+            do not fit the dimensions.
+    """
+    check_first_tensors("gradient", input=input)
+    require(input.dtype != dtypes.uint8, "torch.gradient does not support uint8 input.")
+    known = edge_order in (1, 2)
+    require(known, "torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = tuple(range(input.ndim)) if dim is None else distinct_dims(dim, input.ndim)
+    several = isinstance(spacing, (tuple, list))
+    spacings = spacing if several else [as_number(spacing)] * len(dims)
+    told = "gradient(): got {} spacings for {} dimensions"
+    require(len(spacings) == len(dims), told, len(spacings), len(dims))
+    told = "torch.gradient expected each dimension size to be at least edge_order+1"
+    require(min([input.shape[d] for d in dims], default=3) > edge_order, told)
+    return tuple([slopes(input, d, h, edge_order) for d, h in zip(dims, spacings, strict=True)])
+
+
+def slopes(y: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
+    """`gradient` along one dimension."""
+    n, gaps = y.shape[dim], spacing
+    if isinstance(spacing, Tensor):
+        told = "torch.gradient expected each element of spacing to have one dimension, but got an "
+        require(spacing.ndim == 1, told + "element with {} dimensions!", spacing.ndim)
+        gaps = reshape(diff(spacing), (-1, *(1,) * (y.ndim - dim - 1)))
+    left, right = neighbours(y, dim)
+    steps = (right - left) / gaps
+    first, last = narrow(steps, dim, 0, 1), narrow(steps, dim, n - 2, 1)
+    before, after = neighbours(steps, dim)
+    bends, share = after - before, 0.5  # `share`: of the gap before in the two gaps of a point
+    if isinstance(spacing, Tensor):
+        one, other = neighbours(gaps, 0)
+        share = one / (one + other)
+        middle = before + bends * share
+    else:
+        middle = (narrow(y, dim, 2, n - 2) - narrow(y, dim, 0, n - 2)) / (2 * gaps)
+    if edge_order == 2:
+        first = first - narrow(bends * share, dim, 0, 1)
+        last = last + narrow(bends * (1 - share), dim, n - 3, 1)
+    return cat((first, middle, last), dim)
 
 
 # Integrals by the trapezoidal rule

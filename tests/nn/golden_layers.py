@@ -53,6 +53,55 @@ activations in place
         node = out.grad_fn
         inner = type(node.next_functions[0][0]).__name__
         [out is x, type(node).__name__, inner, numbers(out), numbers(leaf.grad)], layer(leaf)
+thresholds and shrinkage
+    modules = [
+        nn.CELU(), nn.CELU(0.5), nn.Hardshrink(), nn.Hardshrink(0.2), nn.Softshrink(0.3),
+        nn.Threshold(0.1, 20), nn.RReLU().eval(), nn.RReLU(0.1, 0.3).eval(),
+    ]
+    for module in modules:
+        x = ramp(3, 4).requires_grad_()
+        out = module(x)
+        _ = out.pow(2).sum().backward()
+        repr(module), name_of(out.grad_fn), numbers(out), numbers(x.grad)
+    for layer in (nn.CELU(0.5, True), nn.Threshold(0.1, -3.0, True), nn.RReLU(inplace=True)):
+        leaf = ramp(8).requires_grad_()
+        x = leaf * 2
+        out = layer.eval()(x)
+        _ = out.sin().sum().backward()
+        repr(layer), out is x, name_of(out.grad_fn), numbers(out), numbers(leaf.grad)
+    for shape in ((2, 3, 1, 2), (3, 2, 2)):
+        numbers(nn.Softmax2d()(ramp(*shape)))
+    nn.Softmax2d(), nn.Softmax2d()(ramp(3, 4)), nn.Threshold(1.0), nn.CELU(0)(x), F.celu(x, 0)
+    nn.Softshrink(-1)(x), nn.RReLU(0.5, 0.1)(x), nn.RReLU(0.1, float("inf"))(x)
+random slopes
+    for dtype in (torch.float32, torch.float64):
+        for x in (ramp(5, 7), ramp(7, 5).t(), ramp(3), ramp(0)):
+            x = x.to(dtype).detach().requires_grad_()
+            out = nn.RReLU()(x)
+            _ = out.sum().backward()
+            name_of(out.grad_fn), bits(out), bits(x.grad)
+        y = ramp(9).to(dtype)
+        F.rrelu_(y, 0.1, 0.9, True) is y, bits(y), bits(torch.rand(2))
+dropout after selu
+    for kind, shape in ((nn.AlphaDropout, (5, 6)), (nn.FeatureAlphaDropout, (3, 4, 2))):
+        for p in (0.0, 0.3, 1.0):
+            for x in (ramp(*shape), ramp(*shape).double(), ramp(*reversed(shape)).mT):
+                leaf = x.detach().requires_grad_()
+                out = kind(p)(leaf)
+                _ = out.sum().backward()
+                name_of(out.grad_fn), numbers(out), numbers(leaf.grad), out is leaf
+        repr(kind(0.2, True)), kind().eval()(leaf) is leaf, bits(torch.rand(2)), kind(1.5)
+    y = ramp(6)
+    F.alpha_dropout(y, 0.5, True, True) is y, numbers(y), F.alpha_dropout(y, -1.0)
+    F.feature_alpha_dropout(y, 0.5, True), F.alpha_dropout(torch.ones(2).long(), 0.5, True)
+bilinear
+    layer = nn.Bilinear(2, 3, 4)
+    a, b = ramp(5, 2).requires_grad_(), ramp(5, 3).requires_grad_()
+    out = layer(a, b)
+    _ = out.sum().backward()
+    numbers(out), numbers([a.grad, b.grad, *(p.grad for p in layer.parameters())])
+    repr(layer), repr(nn.Bilinear(1, 2, 3, bias=False)), list(layer.state_dict())
+    numbers(layer.parameters()), nn.Bilinear(0, 1, 1), layer(a, a), layer(a[0], b), layer(a, b[:2])
 gumbel
     for hard in (False, True):
         for dim in (-1, 0):

@@ -157,6 +157,26 @@ of distributions
         gradient(nn.GaussianNLLLoss(reduction=r), x, y, v)
         gradient(lambda a: nn.GaussianNLLLoss(full=True, eps=1.0, reduction=r)(a, y, v), x)
         gradient(lambda a: nn.GaussianNLLLoss(reduction=r)(a, y, 0.5), x)
+of sequences
+    x = values(6, 3, 5).log_softmax(-1)
+    padded = torch.tensor([[1, 2, 2], [3, 9, 9], [4, 1, 9]])
+    flat, single = torch.tensor([1, 2, 2, 3, 4, 1]), torch.tensor([2, 4])
+    lengths = (torch.tensor([6, 5, 4]), torch.tensor([3, 1, 2]))
+    for r in REDUCTIONS:
+        gradient(lambda a: nn.CTCLoss(reduction=r)(a, padded, *lengths), x)
+        gradient(lambda a: nn.CTCLoss(0, r, True)(a, flat.int(), (6, 2, 1), (3, 1, 2)), x)
+        gradient(lambda a: nn.CTCLoss(reduction=r)(a, padded, (6, 5, 1), (3, 0, 2)), x)
+        gradient(lambda a: nn.CTCLoss(3, r)(a, single, (5,), (2,)), x[:, 0])
+    gradient(lambda a: F.ctc_loss(a, padded, *lengths), values(6, 3, 5).double())
+    repr(nn.CTCLoss(2, "sum", True)), F.ctc_loss(x.half(), padded, *lengths)
+    F.ctc_loss(x, padded, *lengths, blank=5), F.ctc_loss(x, padded, lengths[0] + 1, lengths[1])
+    F.ctc_loss(x, padded, lengths[0], lengths[1] + 1), F.ctc_loss(x, flat[1:], *lengths)
+    F.ctc_loss(x, padded[:2], *lengths), F.ctc_loss(x, padded, lengths[0].float(), lengths[1])
+    F.ctc_loss(x, padded, *lengths, reduction="max")
+    leaf = x.clone().requires_grad_()
+    loss = F.ctc_loss(leaf, padded, *lengths)
+    (g,) = torch.autograd.grad(loss, leaf, create_graph=True)
+    name_of(g.grad_fn), torch.autograd.grad(g.sum(), leaf)
 of places
     a, b, c = [values(4, 3, seed=n) for n in range(3)]
     t, signs = torch.tensor([1.0, -1.0, -1.0, 1.0]), c.sign()

@@ -118,6 +118,72 @@ refusals
     [raised(register, done, "weight", k[name]()) for name in names]
     register(done, "nothing", k["Twice"]()), tuple(unsafe.weight.shape)
     P.remove_parametrizations(square(), "weight"), P.remove_parametrizations(done, "bias")
+weight norm
+    norms = utils.parametrizations
+    for dim in (0, 1, None):
+        layer = norms.weight_norm(square().double(), dim=dim)
+        layer.parametrizations.weight.original0.data *= 2
+        out = layer(torch.ones(2, 3).double()).sin()
+        _ = out.sum().backward()
+        repr(layer), list(layer.state_dict()), numbers(out)
+        slopes(layer.parameters()), numbers(layer.state_dict().values())
+    former = utils.weight_norm(nn.Linear(3, 3), dim=None).state_dict()
+    layer = norms.weight_norm(square(), dim=None)
+    _ = layer.load_state_dict(former)
+    numbers(layer.state_dict().values()), list(former), list(layer.state_dict())
+    layer.weight = torch.ones(3, 3)
+    numbers(layer.parametrizations.weight.original0), numbers(copy.deepcopy(layer).weight)
+    _ = utils.parametrize.remove_parametrizations(layer, "weight")
+    repr(layer), list(layer.state_dict()), norms.weight_norm(square(), dim=4)
+    numbers(norms.weight_norm(square(), "bias").state_dict().values())
+spectral norm
+    norms = utils.parametrizations
+    x = torch.ones(2, 3).double()
+    for dim in (None, 1, -1):
+        layer = norms.spectral_norm(square().double(), dim=dim, n_power_iterations=2)
+        for training in (True, True, False):
+            _ = layer.train(training)
+            _ = layer.zero_grad()
+            out = layer(x).sin()
+            _ = out.sum().backward()
+            numbers(out), slopes(layer.parameters()), numbers(layer.buffers())
+        repr(layer), list(layer.state_dict()), [n for n, _ in layer.named_buffers()]
+        other = norms.spectral_norm(square().double(), dim=dim)
+        _ = other.load_state_dict(layer.state_dict())
+        torch.equal(other.eval()(x), layer(x)), torch.rand(1)
+    conv = norms.spectral_norm(nn.ConvTranspose2d(2, 3, 2))
+    tuple(conv.parametrizations.weight[0]._u.shape), numbers(conv.weight)
+    loss = norms.spectral_norm(square()).double()
+    _ = (loss(x).sum() - loss(-x).sum()).backward()
+    vector = norms.spectral_norm(square(), "bias")
+    numbers(vector.bias), list(vector.state_dict()), slopes(loss.parameters())
+    norms.spectral_norm(square(), n_power_iterations=0), norms.spectral_norm(square(), dim=2)
+    norms.spectral_norm(square(), "other")
+orthogonal
+    norms = utils.parametrizations
+    maps = (None, "matrix_exp", "cayley", "householder")
+    for shape in ((3, 3), (4, 2), (2, 4)):
+        for name in maps:
+            for trivial in (True, False):
+                _ = torch.manual_seed(4)
+                layer = nn.Linear(*shape, dtype=torch.float64)
+                layer = norms.orthogonal(layer, "weight", name, use_trivialization=trivial)
+                Q, original = layer.weight, layer.parametrizations.weight.original
+                _ = (Q * torch.arange(Q.numel()).reshape(Q.shape)).sin().sum().backward()
+                numbers(Q), numbers(original), numbers(original.grad), numbers(layer.buffers())
+                refused = raised(setattr, layer, "weight", torch.ones(4, 4))
+                list(layer.state_dict()), refused
+    turned = torch.tensor([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, -1.0]])
+    for name in maps:
+        layer = norms.orthogonal(square(), orthogonal_map=name)
+        layer.weight = turned
+        numbers(layer.weight), repr(layer)
+    rough = norms.orthogonal(square(), orthogonal_map="cayley", use_trivialization=False)
+    raised(setattr, rough, "weight", turned), norms.orthogonal(square(), orthogonal_map="other")
+    norms.orthogonal(square(), "bias"), norms.orthogonal(square(), "other")
+    batch = nn.Module()
+    batch.weight = nn.Parameter(torch.arange(16.0, dtype=torch.float64).reshape(2, 4, 2).sin())
+    numbers(norms.orthogonal(batch).weight)
 former weight norm
     for dim in (0, 1, None):
         _ = torch.manual_seed(3)

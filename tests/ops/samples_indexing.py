@@ -100,6 +100,24 @@ INDEXING: Table = {
         s(x(3, 2), 0, given([0, 2, 0]), x(3, 2)), s(x(2, 3), 1, given([1]), x(2, 1), alpha=2),
     ),
     "index_copy": rows(s(x(3, 2), 0, given([0, 2]), x(2, 2))),
+    "index_fill": rows(
+        s(x(3, 2), 0, given([0, 2]), 1.5), s(x(2, 3), -1, given([1, 0, 1]), x()),
+        s(x(3), 0, given([-1]), 2.0), s(x(2, 3, 2), 1, given(2), x()), s(x(), 0, given([0]), 2),
+        s(x(), 0, given([0, 0]), x()),
+        s(ints(4), 0, given([1]), 2.75), s(ints(4), 0, given([1]), ints()), s(x(3), 0, ints(0), 1),
+        s(bools(3), 0, given([0]), 2), s(x(3, 0), 0, given([1]), 1),
+        bad(x(3), 0, given([3]), 1), bad(x(2, 3), 1, given([-4]), x()), bad(x(3), 1, given([0]), 1),
+        bad(x(3), 0, given([0], "int32"), 1), bad(x(3), 0, given([[0]]), 1),
+        bad(x(3), 0, given([0]), x(1)), bad(given([1], "uint8"), 0, given([0]), 300),
+    ),
+    "put": rows(
+        s(x(2, 3), given([1, -1]), x(2)), s(x(2, 3), given([[0], [4]]), x(2), True),
+        s(x(2, 3), given([1, 1]), x(1, 2), accumulate=True), s(x(), given(0), x()),
+        s(x(3), ints(0), x(0)), s(ints(3), given([2]), ints(1)), s(x(0), ints(0), x(0)),
+        bad(x(3), given([3]), x(1)), bad(x(3), given([-4]), x(1)), bad(x(3), given([0, 1]), x(1)),
+        bad(x(3), given([0]), ints(1)), bad(x(3), given([0], "int32"), x(1)),
+        bad(x(0), given([0]), x(1)),
+    ),
     "index_put": rows(s(x(3, 2), (given([0, 2]),), x(2, 2)), s(x(4), (given([1, 1]),), x(2), True)),
     "masked_scatter": rows(s(x(2, 3), MASK, x(4))),
 }  # fmt: skip
@@ -119,6 +137,11 @@ WRITES: Table = {
     "scatter_add_": rows(s(x(2, 3), 1, ROWS_3, x(2, 3))),
     "index_add_": rows(s(x(3, 2), 0, given([0, 2, 0]), x(3, 2))),
     "index_copy_": rows(s(x(3, 2), 0, given([0, 2]), x(2, 2))),
+    "index_fill_": rows(s(x(3, 2), 0, given([0, 2]), 1.5), s(x(2, 3), -1, given([1, 0]), x())),
+    "put_": rows(
+        s(x(2, 3), given([1, -1]), x(2)), s(x(2, 3), given([1, 1]), x(2), True),
+        bad(x(3), given([3]), x(1)),
+    ),
     "index_put_": rows(
         s(x(3, 2), (given([0, 2]),), x(2, 2)), s(x(4), (given([1, 1]),), x(2), True)
     ),

@@ -103,6 +103,18 @@ FACTORS: Table = {
     ),
     "det": of_squares(s(SINGULAR), s(PAIR)),
     "linalg.det": rows(s(SQUARE), bad(WIDE), call=called("det")),
+    "matrix_power": rows(
+        *[s(SQUARE, n) for n in (0, 1, 2, 3, 5, -1, -3)], s(BATCH, 3), s(BATCH, -2), s(x(0, 0), 2),
+        s(ints(2, 2), 3), s(ints(2, 2), 0), bad(WIDE, 2), bad(x(3), 2), bad(SQUARE, 2.0),
+        bad(SINGULAR, -1),
+    ),
+    "linalg.multi_dot": rows(
+        s((x(2, 3), x(3, 4))), s([x(2, 3), x(3, 4), x(4, 1)]), s([x(3), x(3, 2), x(2, 2), x(2)]),
+        s([x(2, 3), x(3)]), s([x(2), x(2)]), s([ints(2, 2), ints(2, 3)]), s([x(2, 0), x(0, 3)]),
+        bad([x(2, 3)]), bad([x(2, 2), x(2), x(2)]), bad([x(2, 2, 2), x(2, 2)]),
+        bad([x(2, 3), x(2, 3)]), bad([x(2, 2), ints(2, 2)]), bad(x(2, 2)),
+        call=called("multi_dot"), nodes=False,
+    ),
     "det of singular matrices": rows(
         s(at([1.0, 2.0], [2.0, 4.0])), kink(at([0.0, 0.0], [0.0, 0.0])),
         s(at([[1.0, 0.0], [0.5, 2.0]], [[1.0, 2.0], [2.0, 4.0]])),

@@ -1,10 +1,13 @@
 """Samples of activations, losses, normalizations, distances, convolution and pooling."""
 
+from typing import Any
+
 from tests.ops.sampling import (
     Table,
     alike,
     at,
     bad,
+    bools,
     fixed,
     given,
     ints,
@@ -111,6 +114,15 @@ PLAIN = s(x(3, 4)), s(x()), s(x(2, 0)), s(x(2, 3, 4, domain="wide"))
 
 FURTHER: Table = {
     **alike("mish hardsigmoid hardswish", rows(*PLAIN, KINKS, bad(ints(3)))),
+    "celu": rows(*PLAIN, s(x(3), 0.5), s(x(3), -2.0), KINKS, bad(x(3), 0.0), bad(ints(3))),
+    **alike("hardshrink softshrink", rows(*PLAIN, s(x(4), 0.25), KINKS, bad(ints(3)))),
+    "threshold": rows(
+        s(x(3, 4), 0.25, 20.0), s(x(), -1.0, 3.0), s(ints(4), 1.5, 2.75), s(x(2, 0), 0.0, 1.0),
+        kink(at(0.0, -0.0, 1.0, -1.0), 0.0, 1.0), bad(bools(2), 0.0, 1.0), bad(x(2), None, 1.0),
+    ),
+    "rrelu": rows(*PLAIN, s(x(3), 0.1, 0.5), s(x(3), 0.5, 0.5, True), bad(x(3), 0.5, 0.25),
+        bad(x(3), 0.0, float("inf")), bad(ints(3)), kinks=False,
+    ),
     "glu": rows(
         s(x(4)), s(x(2, 4)), s(x(2, 4, 3), 1), s(x(4, 3), 0), s(x(0, 4)), s(x(2, 6), dim=-1),
         bad(x(3)), bad(x()), bad(x(2, 4), 2), bad(ints(4)),
@@ -129,6 +141,9 @@ IN_PLACE: Table = {
     "leaky_relu_": rows(s(x(3, 4)), s(x(3), 0.2), SMALL),
     "elu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
     "selu_": rows(s(x(3, 4)), SMALL),
+    "celu_": rows(s(x(3, 4)), s(x(3), 0.5), SMALL),
+    "threshold_": rows(s(x(3, 4), 0.25, 20.0), kink(at(0.0, -0.0, 1.0, -1.0), 0.0, 1.0)),
+    "rrelu_": rows(s(x(3, 4)), s(x(3), 0.1, 0.5)),
     "hardtanh_": rows(s(x(3, 4)), s(x(3), -0.5, 1.5), SMALL),
     **{
         f"{name}_in_place": rows(
@@ -148,12 +163,38 @@ CLASSES = given([1, 0, 3])
 LISTS = given([[1, 0, -1, 2], [3, -1, 0, 0], [-1, 0, 0, 0]])
 BY_CLASS = fixed(1.0, 2.0, 0.5, 1.5)
 
+
+def alignment(torch: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
+    """`ctc_loss` of logits: its gradient is theirs, not that of the logarithms that it gets."""
+    return torch.nn.functional.ctc_loss(steps.log_softmax(-1), *args, **kwargs)
+
+
+STEPS, STEP_COUNTS, LABEL_COUNTS = x(5, 2, 4), given([5, 4]), given([3, 1])
+LABELS = given([[1, 2, 2], [2, 1, 9]])
+
 LOSSES: Table = {
     "kl_div": rows(
         *[s(x(3, 4), prob(3, 4), reduction=r) for r in ("sum", "batchmean")],
         s(x(3, 4), x(3, 4), reduction="sum", log_target=True), s(x(4), prob(4), reduction="none"),
         s(x(3, 4), prob(4), reduction="sum"), s(x(), prob(), reduction="batchmean"),
         s(x(4), fixed(0.0, 0.5, 1.0, 0.0), reduction="none"), bad(x(2), prob(2), reduction="max"),
+    ),
+    "ctc_loss": rows(
+        *[s(STEPS, LABELS, STEP_COUNTS, LABEL_COUNTS, reduction=r) for r in REDUCTIONS],
+        s(STEPS, given([1, 2, 2, 2]), STEP_COUNTS, LABEL_COUNTS), s(STEPS, LABELS, (5, 4), (0, 2)),
+        s(STEPS, LABELS, (4, 5), (3, 1), 3, "none"), s(x(5, 4), given([1, 3]), (5,), (2,)),
+        s(x(5, 4), given([1, 3]), given(4), given(2), reduction="none"),
+        s(STEPS, LABELS, (2, 5), (3, 1), zero_infinity=True), s(STEPS, LABELS, (0, 5), (0, 0)),
+        kink(STEPS, LABELS, (2, 0), (3, 1), reduction="none"),
+        s(STEPS, given([[], []]), (5, 3), (0, 0), reduction="sum"),
+        bad(STEPS, LABELS, (5, 4), (3, 4)), bad(STEPS, LABELS, (6, 4), (3, 1)),
+        bad(STEPS, LABELS, (5, -1), (3, 1)), bad(STEPS, LABELS, (5, 4), (3, -1)),
+        bad(STEPS, LABELS, (5,), (3, 1)), bad(STEPS, LABELS, (5, 4), (3,)),
+        bad(STEPS, LABELS, (5, 4), (3, 1), 4), bad(STEPS, LABELS, (5, 4), (3, 1), -1),
+        bad(STEPS, LABELS, (5, 4), (3, 1), 0, "max"),
+        bad(STEPS, LABELS, STEP_COUNTS, x(2, grad=False)),
+        bad(STEPS, given([1, 2]), STEP_COUNTS, LABEL_COUNTS),
+        bad(STEPS, given([[1, 2, 3]]), STEP_COUNTS, LABEL_COUNTS), call=alignment, second=False,
     ),
     "poisson_nll_loss": rows(
         *[s(x(3, 4), pos(3, 4), reduction=r) for r in REDUCED], s(x(3, 4), pos(3, 4), full=True),
@@ -230,6 +271,14 @@ NORMS: Table = {
 }  # fmt: skip
 
 DISTANCES: Table = {
+    "bilinear": rows(
+        s(x(4, 2), x(4, 3), x(2, 2, 3), x(2)), s(x(2), x(3), x(4, 2, 3)),
+        s(x(2, 2, 3), x(2, 2, 1), x(2, 3, 1), x(2)), s(x(0, 2), x(0, 3), x(4, 2, 3)),
+        s(ints(2), ints(3), ints(4, 2, 3)),
+        bad(x(4, 2), x(2, 3), x(4, 2, 3)), bad(x(4, 2), x(3), x(4, 2, 3)),
+        bad(x(4, 2), x(4, 2), x(4, 2, 3)), bad(x(4, 2), x(4, 3), x(4, 3, 3)),
+        bad(x(4, 2), x(4, 3), x(4, 2, 3), x(3)), bad(x(4, 2), ints(4, 3), x(4, 2, 3)),
+    ),
     "pairwise_distance": rows(
         s(x(3, 4), x(3, 4)), s(x(3, 4), x(4)), s(x(4), x(4)), s(x(3, 4), x(3, 4), 1.0),
         s(x(3, 4), x(3, 4), 3.0, 0.1, True), s(x(3, 4), x(3, 4), float("inf")),

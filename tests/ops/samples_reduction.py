@@ -240,6 +240,20 @@ STATISTICS: Table = {
             kink(at(1.0, 1.0, 2.0, 0.0, 2.0, 0.0), 0), bad(x(3), 1),
         ),
     ),
+    "logcumsumexp": rows(
+        s(x(4), 0), s(x(2, 3, 4), 1), s(x(2, 3), -1), s(x(), 0), s(x(0, 2), 0),
+        s(x(5, domain="wide"), 0), kink(at(1000.0, 999.0, -1000.0), 0), kink(at(0.0, -inf, 1.0), 0),
+        kink(at(1.0, nan, 2.0), 0), bad(ints(3), 0), bad(bools(3), 0), bad(x(2, 3), 2), kinks=False,
+    ),
+    "gradient": rows(
+        s(x(4)), s(x(2, 3)), s(x(2, 3, 4), dim=1), s(x(3, 4), dim=(1, 0)), s(x(3, 4), spacing=2),
+        s(x(3, 4), spacing=(0.5, 2.0)), s(x(3, 4), spacing=(x(3), x(4))), s(x(4), edge_order=2),
+        s(x(3, 4), spacing=[x(4)], dim=-1, edge_order=2), s(ints(5)), s(x()), s(x(2, 3), dim=()),
+        s(ints(4), spacing=(given([0, 1, 3, 4]),)), s(x(3), spacing=x(grad=False)),
+        bad(x(2), edge_order=2), bad(x(3), edge_order=3), bad(x(1)), bad(x(3, 3), dim=(0, 0)),
+        bad(x(3), dim=1), bad(x(3, 3), spacing=(1.0,)), bad(x(3, 3), spacing=(1.0, 2.0), dim=0),
+        bad(x(3), spacing=(x(1, 3),)), bad(ints(3, dtype="uint8")), nodes=False,
+    ),
     "others_slope": rows(s(x(4), pos(4)), s(x(2, 3), pos(2, 3)), torch=None),
     "diff": rows(
         s(x(4)), s(x(2, 3), 2), s(x(3, 2), 1, 0), s(x(2, 3), 1, 0, x(1, 3), x(2, 3)),
@@ -299,6 +313,12 @@ SORTING: Table = {
         s(x(5)), s(x(2, 3)), s(x()), s(fixed()), s(ints(2, 2)), s(x(2, 3), 1), s(x(2, 4), 1),
         s(x(2, 3), 0, True), s(x(2, 3), dim=-2, keepdim=True), s(x(), 0), s(x(0, 2), 1),
         s(given([4, 1, 3]), 0), kink(at(1.0, 1.0, 1.0, 2.0)), kink(at(1.0, nan, 3.0)),
+        kink(at(nan, nan)), kink(at([1.0, nan, 3.0], [1.0, 2.0, 3.0], [nan, nan, 0.5]), 1),
+        kink(at(nan, nan), 0), bad(bools(3)), bad(x(0), 0), bad(x(2, 3), 2),
+    ),
+    "nanmedian": rows(
+        s(x(5)), s(x(2, 3)), s(x()), s(fixed()), s(ints(2, 2)), s(x(2, 4), 1), s(x(2, 3), 0, True),
+        s(x(), 0), s(given([4, 1, 3]), 0), kink(at(1.0, nan, 3.0)), kink(at(nan, 2.0, 1.0, 1.0)),
         kink(at(nan, nan)), kink(at([1.0, nan, 3.0], [1.0, 2.0, 3.0], [nan, nan, 0.5]), 1),
         kink(at(nan, nan), 0), bad(bools(3)), bad(x(0), 0), bad(x(2, 3), 2),
     ),

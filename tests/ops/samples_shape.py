@@ -90,6 +90,12 @@ VIEWS: Table = {
     ),
     "chunk": rows(s(x(5), 2), s(x(2, 6), 3, 1), s(x(2), 4), s(x(7), 5), bad(x(3), 0)),
     "tensor_split": rows(s(x(5), 2), s(x(5, 2), (1, 3)), s(x(2, 5), 3, 1)),
+    "hsplit": rows(
+        s(x(4), 2), s(x(2, 6), 3), s(x(2, 5), (1, 3)), s(x(2, 4), [-1]), bad(x(), 1),
+        bad(x(2, 3), 2), bad(x(2), 0), bad(x(2), -1),
+    ),
+    "vsplit": rows(s(x(4, 2), 2), s(x(3, 2), (1,)), bad(x(3), 1), bad(x(3, 2), 2)),
+    "dsplit": rows(s(x(2, 1, 4), 2), s(x(1, 2, 3), [1]), bad(x(3, 3), 1), bad(x(1, 1, 3), 2)),
     "split_with_sizes": rows(s(x(5), [1, 4]), s(x(2, 5), (2, 3), 1), bad(x(5), [1, 3])),
     "diagonal": rows(
         s(x(3, 3)), s(x(3, 4), 1), s(x(3, 4), -1), s(x(2, 3, 3), 0, 1, 2), s(x(2, 3), offset=5)

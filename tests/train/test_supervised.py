@@ -333,7 +333,7 @@ MISTAKES = {
     "1: 1.0; the default is [0.9, 0.999]",
     "scheduler={name: StepLR}": "scheduler.step_size: missing",
     "scheduler=StepLr": "'StepLr' is not known; did you mean 'StepLR'?",
-    "loss=CTCLoss": "'CTCLoss' is out of scope. Few use it",
+    "loss=SoftMarginLoss": "'SoftMarginLoss' is out of scope. Few networks use it",
     "optimizer.name=Muon": "'Muon' is out of scope. It is for models larger than NumPy",
     "scheduler={name: StepLR, step_size: 1, warmup: -1}": "must be at least 0, got -1",
     "scheduler={name: StepLR, step_size: 0}": "step_size: must be at least 1, got 0",

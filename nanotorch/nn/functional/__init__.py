@@ -8,6 +8,7 @@ from nanotorch.nn.functional.activation import *
 from nanotorch.nn.functional.loss import *
 from nanotorch.nn.functional.spatial import *
 from nanotorch.ops.matrix import linear as linear
+from nanotorch.ops.products import bilinear as bilinear
 from nanotorch.ops.products import cosine_similarity as cosine_similarity
 from nanotorch.ops.products import pairwise_distance as pairwise_distance
 
@@ -22,7 +23,7 @@ for _name in (
     "cosine_similarity", "gelu", "linear", "logsigmoid", "one_hot",
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_",
     "selu_", "softplus", "elu_", "hardtanh_",
-    "leaky_relu_",
+    "leaky_relu_", "bilinear", "celu_", "hardshrink", "rrelu_", "softshrink", "threshold_",
 ):
     globals()[_name] = _exported(__name__, _name, globals()[_name])
 # fmt: on

@@ -11,7 +11,7 @@ from nanotorch._core.arguments import require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import PLACE
-from nanotorch._core.layout import normal_dim
+from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
@@ -19,21 +19,24 @@ from nanotorch.ops import matrix
 from nanotorch.ops.arguments import (
     check_first_tensors,
     check_input,
+    check_kind,
     check_same_dtype,
     dtype_char,
     require,
     require_value,
 )
 from nanotorch.ops.joining import common_shape
-from nanotorch.ops.random import alike, default_generator, each, empty_layout
+from nanotorch.ops.random import alike, by_values, default_generator, each, empty_layout
 from nanotorch.ops.sequences import attention, causal_mask, gelu_unit, safe_softmax
 
 __all__ = (
-    "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "elu_", "embedding", "embedding_bag",
-    "gelu", "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "one_hot", "prelu", "relu",
-    "relu6", "relu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax",
-    "softmin", "softplus", "softsign", "tanh", "tanhshrink",
+    "alpha_dropout", "celu", "celu_", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
+    "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "gelu", "glu", "gumbel_softmax",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_",
+    "log_softmax", "logsigmoid", "mish", "one_hot", "prelu", "relu", "relu6", "relu_", "rrelu",
+    "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu", "softmax",
+    "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "threshold_",
 )  # fmt: skip
 
 # Activations.
@@ -42,7 +45,8 @@ __all__ = (
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 tanh, sigmoid, relu_, prelu = ops.tanh, ops.sigmoid, ops.relu_, kernels.prelu
-elu_, hardtanh_, leaky_relu_ = kernels.elu_, kernels.hardtanh_, kernels.leaky_relu_
+celu_, elu_, hardtanh_ = kernels.celu_, kernels.elu_, kernels.hardtanh_
+leaky_relu_, threshold_ = kernels.leaky_relu_, kernels.threshold_
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -70,6 +74,19 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     check_input("elu", input)
     return (elu_ if inplace else kernels.elu)(input, alpha)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere.
+
+    Raises:
+        RuntimeError: if ``alpha`` is 0.
+
+    Reference:
+        Barron, Continuously Differentiable Exponential Linear Units, 2017.
+    """
+    check_input("celu", input)
+    return (celu_ if inplace else kernels.celu)(input, alpha)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -137,6 +154,28 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """``input - tanh(input)``."""
     return input - input.tanh()
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
+    """``input``, but 0 from ``-lambd`` to ``lambd``."""
+    check_input("hardshrink", input)
+    return kernels.hardshrink(input, lambd, out=out)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Any = None) -> Tensor:
+    """``input`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``.
+
+    Raises:
+        RuntimeError: if ``lambd`` is negative or not finite.
+    """
+    check_input("softshrink", input)
+    return kernels.softshrink(input, lambd, out=out)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """``input`` where greater than ``threshold``, ``value`` elsewhere."""
+    check_input("threshold", input)
+    return (threshold_ if inplace else kernels.threshold)(input, threshold, value)
 
 
 def hardtanh(
@@ -251,6 +290,53 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return (kernels.hardswish_ if inplace else kernels.hardswish)(input)
 
 
+@under_vmap(by_values, random=True)
+def rrelu_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
+    """Random slopes where ``input`` is not positive, 1 elsewhere."""
+    array = input._array
+    check_kind("rrelu_with_noise_out_cpu", array)
+    slopes, low = np.ones_like(array, order="C"), array <= 0
+    wide = np.float64 if array.itemsize == 8 else np.float32  # PyTorch rounds the bounds first
+    start, end = float(wide(lower)), float(wide(upper))
+    slopes[low] = default_generator.uniform64(int(low.sum())) * (end - start) + start
+    return wrap(slopes)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
+    inplace: bool = False,
+) -> Tensor:  # fmt: skip
+    """`leaky_relu` with a random slope for each element that is not positive.
+
+    Args:
+        lower, upper: the range of the slopes. Default: 1/8 and 1/3.
+        training: False uses the middle of the range for all elements. Default: False.
+        inplace: write into ``input``. Default: False.
+
+    Raises:
+        RuntimeError: if a bound is not finite, or ``lower`` is greater than ``upper``.
+
+    Reference:
+        Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
+    """
+    check_input("rrelu", input)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        require(math.isfinite(bound), "rrelu: {} bound must be finite, got {:g}", name, bound)
+    require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
+    if training:
+        slopes = rrelu_slopes(input, lower, upper)
+    else:
+        slopes = kernels.equal_slopes(input, (lower + upper) / 2)
+    return (kernels.by_slopes_ if inplace else kernels.by_slopes)(input, slopes)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False
+) -> Tensor:
+    """`rrelu`, written into ``input``."""
+    return rrelu(input, lower, upper, training, True)
+
+
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
@@ -312,16 +398,21 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 @under_vmap(alike, random=True)
 def dropout_factors(input: Tensor, p: float) -> Tensor:
     """The random factor of each element: 0 or ``1 / (1 - p)``, in PyTorch's random order."""
-    array, target = empty_layout(input, None)
     if p == 1.0:
-        array.fill(0)
-        return wrap(array)
+        return wrap(np.zeros_like(input._array, order=order_of(input._array)))
+    array = kept_elements(input, p)
+    array /= array.dtype.type(1 - p)
+    return wrap(array)
+
+
+def kept_elements(input: Tensor, p: float) -> np.ndarray:
+    """1 with probability ``1 - p``, else 0, for each element of a tensor of floats."""
+    array, target = empty_layout(input, None)
     if array.dtype.kind != "f":
         told = "result type Float can't be cast to the desired output type "
         raise RuntimeError(told + dtype_char(array))
     target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
-    target /= array.dtype.type(1 - p)
-    return wrap(array)
+    return array
 
 
 def check_probability(p: float) -> None:
@@ -339,6 +430,57 @@ def channel_mask(input: Tensor, p: float) -> Tensor:
     require(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
     shape = (*input._array.shape[:2], *(1,) * (input.ndim - 2))
     return wrap(default_generator.bernoulli(1 - p, shape, input._array.dtype))
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`dropout` for `selu`: elements become the limit of `selu`, and mean and variance stay.
+
+    Args:
+        p: the probability of the limit, in [0, 1]. Default: 0.5.
+        training: False returns ``input`` unchanged. Default: False.
+        inplace: write into ``input``. Default: False.
+
+    Raises:
+        ValueError: if ``p`` is out of range.
+
+    Reference:
+        Klambauer et al., Self-Normalizing Neural Networks, NeurIPS 2017.
+    """
+    return drop_to_limit("alpha_dropout", element_mask, input, p, training, inplace)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels of (N, C, ...)."""
+    return drop_to_limit("feature_alpha_dropout", channel_mask, input, p, training, inplace)
+
+
+@under_vmap(alike, random=True)
+def element_mask(input: Tensor, p: float) -> Tensor:
+    """`kept_elements` as a tensor."""
+    return wrap(kept_elements(input, p))
+
+
+def drop_to_limit(
+    name: str, draw: Any, input: Tensor, p: float, training: bool, inplace: bool
+) -> Tensor:
+    """`alpha_dropout` of the elements where ``draw(input, p)`` is 0."""
+    check_probability(p)
+    check_input(name, input)
+    require_bool(training, (name, "train", 3))
+    if p == 0.0 or not training or not input.numel():
+        return input
+    if p == 1.0:
+        zero = ops.zeros((), dtype=input.dtype)
+        return input.mul_(zero) if inplace else input * zero
+    kept, limit = draw(input, p), SELU_ALPHA * SELU_SCALE
+    scale = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
+    shift = (kept - 1) * (limit * scale) + limit * scale * p
+    kept = kept * scale
+    return input.mul_(kept).add_(shift) if inplace else input * kept + shift
 
 
 def drop_channels(

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from nanotorch import ops
-from nanotorch._core.arguments import wrong_type
+from nanotorch._core import dtypes
+from nanotorch._core.arguments import as_ints, require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import describe_operands, note_operands, warn
 from nanotorch._core.grad_mode import no_grad
@@ -23,12 +24,13 @@ from nanotorch.ops.binary import xlogy
 from nanotorch.ops.elementwise import over_number, plus_number, times_number
 from nanotorch.ops.joining import broadcast_tensors, common_shape
 from nanotorch.ops.products import pairwise_distance
+from nanotorch.ops.sequences import ctc
 
 __all__ = (
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-    "cross_entropy", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div",
-    "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss",
-    "poisson_nll_loss", "smooth_l1_loss", "triplet_margin_loss",
+    "cross_entropy", "ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss",
+    "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "triplet_margin_loss",
 )  # fmt: skip
 
 # Shared by all losses: the reduction of their elements and the checks of shapes.
@@ -688,3 +690,53 @@ def triplet_margin_loss(
 def check_margin(margin: float) -> None:
     """Refuse margins that are not positive."""
     require_value(margin > 0, "margin must be greater than 0, got {}", margin)
+
+
+# Of sequences
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """``-log`` of the probability of sequences of labels, summed over all alignments.
+
+    Args:
+        log_probs: the logarithms of the probabilities of C symbols at each of T steps.
+        targets: the labels, without blanks.
+        input_lengths: the number of steps of each sequence.
+        target_lengths: the number of labels of each sequence.
+        blank: the symbol between labels. Default: 0.
+        reduction: "mean" divides each loss by the number of labels first.
+        zero_infinity: 0 instead of infinite losses, of targets without alignment. Default: False.
+
+    Shape:
+        ``log_probs`` (T, N, C) or (T, C); ``targets`` (N, U), padded, or all labels in one vector;
+        lengths (N,) or (), tensors or tuples; the result (N,) or () without reduction.
+
+    Raises:
+        RuntimeError: for shapes or lengths that do not fit, or a ``blank`` out of range.
+        IndexError: for a label out of range.
+        NotImplementedError: for half precision.
+
+    Reference:
+        Graves et al., Connectionist Temporal Classification, ICML 2006.
+    """
+    check_first_tensors("ctc_loss", log_probs=log_probs, targets=targets)
+    require_bool(zero_infinity, ("ctc_loss", "zero_infinity", 7))
+    lengths = []
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if not isinstance(given, Tensor):
+            given = ops.tensor(as_ints(given), dtype=dtypes.int64)
+        require(not given.is_floating_point(), "{} must be integral", name)
+        lengths.append(given.reshape(-1).to(dtypes.int64))
+    single = log_probs.ndim == 2
+    batch = log_probs.unsqueeze(1) if single else log_probs
+    told = "Expected 3-dimensional tensor, but got {}-dimensional tensor for argument #1 "
+    require(batch.ndim == 3, f"{told}'log_probs'", batch.ndim)
+    losses, _ = ctc(batch, targets.to(dtypes.int64), *lengths, blank, zero_infinity)
+    if zero_infinity:
+        losses = ops.where(losses == math.inf, 0.0, losses)
+    if checked_reduction(reduction) == "mean":
+        return (losses / lengths[1].clamp_min(1)).mean()
+    return losses.squeeze(0) if single and reduction == "none" else reduce_loss(losses, reduction)

@@ -30,6 +30,7 @@ convert_parameters = stand_in(
 stateless = stand_in("nanotorch.nn.utils.stateless", {"nanotorch.func": "functional_call"})
 
 if _TYPE_CHECKING:  # these are imported on their first use
+    from nanotorch.nn.utils import parametrizations as parametrizations
     from nanotorch.nn.utils import parametrize as parametrize
     from nanotorch.nn.utils.parametrize import remove_spectral_norm as remove_spectral_norm
     from nanotorch.nn.utils.parametrize import remove_weight_norm as remove_weight_norm
@@ -40,7 +41,7 @@ else:
     LATER = {"nanotorch.nn.utils.parametrize": FUNCTIONS}
     for _file in ("spectral_norm", "weight_norm"):  # PyTorch's modules with the functions' names
         stand_in(f"nanotorch.nn.utils.{_file}", LATER)
-    LATER |= {"nanotorch.nn.utils": "parametrize"}
+    LATER |= {"nanotorch.nn.utils": "parametrizations parametrize"}
     __getattr__, __dir__ = on_demand("nanotorch.nn.utils", LATER)
 
 Tensors = Tensor | Iterable[Tensor]
