@@ -9,6 +9,7 @@ numbers is long enough to include the blocks that nanotorch makes ahead.
 """
 
 import argparse
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -69,7 +70,7 @@ def ratio(ours: Call, theirs: Call) -> float:
     pair = ours, theirs
     times = [max(int(SECONDS / min(turn(call, 3) for _ in range(3))), 1) for call in pair]
     rounds = [[turn(call, n) for call, n in zip(pair, times, strict=True)] for _ in range(ROUNDS)]
-    mine, other = map(min, zip(*rounds, strict=True))
+    mine, other = (min(times) for times in zip(*rounds, strict=True))
     return mine / other
 
 
@@ -80,10 +81,8 @@ def main() -> None:
     )
     parser.add_argument("--only", metavar="WORD", default="", help="functions that contain WORD")
     word = parser.parse_args().only
-    import torch  # imported here: `--help` needs neither
-
-    import nanotorch
-
+    # Imported here: `--help` needs neither.
+    nanotorch, torch = (importlib.import_module(name) for name in ("nanotorch", "torch"))
     torch.set_num_threads(1)
     made = {n: (calls(nanotorch, n), calls(torch, n)) for n in SIZES}
     print(f"{'elements or rows':22}", *[f"{n:>6}" for n in SIZES])
