@@ -58,7 +58,7 @@ def hook_arguments(node: Node, arrived: Sequence[Any]) -> tuple[Any, ...]:
 def call_tensor_hooks(hooks: NodeHooks, arrived: list[Any], graph: bool) -> list[Any]:
     """Call the hooks of each output's tensor in order, then its `retain_grad`."""
     # A hook may register others, which are not called in this pass.
-    listed = [(number, list(by_id.values())) for number, by_id in hooks.tensor.items()]
+    listed = [(number, list(by_id.values())) for number, by_id in list(hooks.tensor.items())]
     for number, functions in listed:
         for hook in functions:
             result = hook(lift(arrived[number]))

@@ -5,6 +5,7 @@ import itertools
 import sys
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
@@ -32,9 +33,10 @@ Tensor = Any  # the class of the module `tensor`, which imports this one
 
 
 _ids = itertools.count()
-# The number of hooks added and attributes set, on modules and optimizers. While it is the same, an
-# earlier check of hooks and attributes still holds.
+# A number that is new after a hook was added or an attribute set, on modules and optimizers. While
+# it is the same, an earlier check of hooks and attributes still holds.
 changes = [0]
+next_change = itertools.count(1).__next__  # `+= 1` can lose a change of another thread
 
 
 class RemovableHandle:
@@ -57,19 +59,17 @@ class RemovableHandle:
         self.remove()
 
 
-class HookDict(dict[int, Callable[..., Any]]):
+class HookDict(OrderedDict[int, Callable[..., Any]]):
     """A dict that a handle can hold weakly, so that a handle keeps no graph alive."""
-
-    __slots__ = ("__weakref__",)
 
 
 def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
     """Append ``hook`` to ``hooks``, or insert it before the others; returns its handle."""
-    changes[0] += 1
-    handle, others = RemovableHandle(hooks), list(hooks)
+    handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
-    for number in others if first else ():
-        hooks[number] = hooks.pop(number)
+    if first:
+        hooks.move_to_end(handle.id, last=False)
+    changes[0] = next_change()
     return handle
 
 
@@ -176,7 +176,7 @@ class FreedValues:
         return RuntimeError(FREED + paragraph(saved, freed))
 
 
-# Held while a `Recorded` materializes.
+# Held while a `Recorded` materializes, and while a node or a leaf gets the place of its hooks.
 materializing = threading.RLock()
 
 
@@ -280,8 +280,9 @@ class Node:
 
     def own_hooks(self) -> NodeHooks:
         """The node's hooks, created on first use."""
-        if self._hooks is None:
-            self._hooks, self.plain = NodeHooks(), False
+        with materializing:
+            if self._hooks is None:
+                self._hooks, self.plain = NodeHooks(), False
         return self._hooks
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -443,11 +444,16 @@ class AccumulateGrad(Node):
 
     The leaf holds its accumulator by a weak reference; the accumulator holds its leaf by a strong
     one. So a graph keeps its leaves alive, and a leaf without a graph is in no reference cycle.
+
+    Attributes:
+        lock: held while a gradient is added and the post-accumulate hooks run: a hook may use the
+            gradient up, and another thread may add to the same leaf.
     """
 
     multi = keeps_values = False
 
     variable: Tensor
+    lock: Any
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -468,25 +474,27 @@ class AccumulateGrad(Node):
     def accumulate(self, grad: Any, owned: bool) -> None:
         """Add a bare gradient to the leaf's gradient; see `accumulate_into`."""
         variable = self.variable
-        if variable.requires_grad:  # the user may have turned it off since
-            self.check_leaf()
-            with accumulating:
-                if grad is not None:
-                    accumulate_into(variable, grad, owned)
-        self.call_post_hooks()
+        with self.lock:
+            if variable.requires_grad:  # the user may have turned it off since
+                self.check_leaf()
+                with accumulating:
+                    if grad is not None:
+                        accumulate_into(variable, grad, owned)
+            self.call_post_hooks()
 
     def accumulate_tensor(self, grad: Tensor | None) -> None:
         """Add a recorded gradient, out of place: the graph of gradients needs the former values."""
         variable = self.variable
-        if variable.requires_grad:
-            self.check_leaf()
-            with accumulating:
-                held = variable._grad
-                if grad is not None and held is None:
-                    add_reshaped(variable, grad)
-                elif grad is not None:
-                    variable._grad = held + grad
-        self.call_post_hooks()
+        with self.lock:
+            if variable.requires_grad:
+                self.check_leaf()
+                with accumulating:
+                    held = variable._grad
+                    if grad is not None and held is None:
+                        add_reshaped(variable, grad)
+                    elif grad is not None:
+                        variable._grad = held + grad
+            self.call_post_hooks()
 
     def check_leaf(self) -> None:
         """Refuse a gradient for a variable that is no longer a leaf."""

@@ -33,6 +33,7 @@ from nanotorch._core.graph import (
     edge_of,
     edge_to,
     keep_accumulators,
+    materializing,
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
@@ -307,12 +308,17 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
 
     def _new_accumulator(self) -> AccumulateGrad:
         """Make this leaf's accumulator, which lives while a graph holds it; returns it."""
-        # Read `vars`: a tracer counts a read of the attribute `_array` as a use of the values.
-        array, node = vars(self)["_array"], new_node(AccumulateGrad)
-        node.variable, node._outputs = self, ((array.shape, array.dtype),)
-        self._accumulator_ref = weakref.ref(node)
-        if self._leaf_hooks is not None:
-            node.own_hooks().tensor[0] = self._leaf_hooks
+        with materializing:
+            node: Any = None if self._accumulator_ref is None else self._accumulator_ref()
+            if node is None:  # else another thread has made it since
+                # Read `vars`: a tracer counts a read of the attribute `_array` as a use of values.
+                array, node = vars(self)["_array"], new_node(AccumulateGrad)
+                node.variable, node._outputs = self, ((array.shape, array.dtype),)
+                node.lock = threading.RLock()
+                if self._leaf_hooks is not None:
+                    node.own_hooks().tensor[0] = self._leaf_hooks
+                # The last step: from now on, other threads use the node.
+                self._accumulator_ref = weakref.ref(node)
         return node
 
     @property
@@ -422,12 +428,13 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError(NO_GRADIENT)
         node, number = edge_of(self)
         if node is None or isinstance(node, AccumulateGrad):
-            if self._leaf_hooks is None:
-                self._leaf_hooks = HookDict()
-                self._set_flag(node is not None)
-            if node is None:  # the view is cut off from its base: no gradient will come
-                return add_hook(self._leaf_hooks, hook)
-            node.own_hooks().tensor[0] = self._leaf_hooks  # so that hooks outlive the graph
+            with materializing:
+                if self._leaf_hooks is None:
+                    self._leaf_hooks = HookDict()
+                    self._set_flag(node is not None)
+                if node is None:  # the view is cut off from its base: no gradient will come
+                    return add_hook(self._leaf_hooks, hook)
+                node.own_hooks().tensor[0] = self._leaf_hooks  # so that hooks outlive the graph
         by_output = node.own_hooks().tensor
         return add_hook(by_output.setdefault(number, HookDict()), hook)
 
@@ -445,10 +452,11 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if self.grad_fn is not None:
             text = "post accumulate grad hooks cannot be registered on non-leaf tensors"
             raise RuntimeError(text)
-        if self._post_accumulate_hooks is None:
-            self._post_accumulate_hooks = HookDict()
-            if self._view is None:  # the history of a view is `ASK` in any case
-                self._set_flag(True)
+        with materializing:
+            if self._post_accumulate_hooks is None:
+                self._post_accumulate_hooks = HookDict()
+                if self._view is None:  # the history of a view is `ASK` in any case
+                    self._set_flag(True)
         return add_hook(self._post_accumulate_hooks, hook)
 
     def retain_grad(self) -> None:

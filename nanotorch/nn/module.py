@@ -16,6 +16,7 @@ from nanotorch._core.graph import (
     add_hook,
     changes,
     keep_accumulators,
+    next_change,
 )
 from nanotorch._core.tensor import Tensor, typename, wrap
 from nanotorch.nn.module_call import ModuleCall
@@ -55,7 +56,6 @@ class ModuleTree:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        changes[0] += 1
         own = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in own:
@@ -86,6 +86,7 @@ class ModuleTree:
             object.__setattr__(self, name, value)
             if name == "forward":
                 self._is_ours = False  # the new `forward` is the user's
+        changes[0] = next_change()
 
     def _forget(self, name: str, keep: str) -> None:
         """Remove ``name`` from every dict that could hold it, except the dict ``keep``."""
@@ -96,13 +97,14 @@ class ModuleTree:
         self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
-        changes[0] += 1
         for members in (self._parameters, self._buffers, self._modules):
             if name in members:
                 del members[name]
                 self._non_persistent_buffers_set.discard(name)
-                return
-        object.__delattr__(self, name)
+                break
+        else:
+            object.__delattr__(self, name)
+        changes[0] = next_change()
 
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__]
@@ -128,8 +130,8 @@ class ModuleTree:
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise cannot_register(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
-        changes[0] += 1
         self._buffers[name] = tensor
+        changes[0] = next_change()
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -160,8 +162,8 @@ class ModuleTree:
                 f"created explicitly. To express '{name}' as a function of another Tensor, compute "
                 "the value in the forward() method."
             )
-        changes[0] += 1
         self._parameters[name] = param
+        changes[0] = next_change()
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a child module; `self.name = module` does the same.
@@ -173,8 +175,8 @@ class ModuleTree:
         if module is not None and not isinstance(module, ModuleTree):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name(name, "module", self._modules)
-        changes[0] += 1
         self._modules[name] = module
+        changes[0] = next_change()
 
     def register_module(self, name: str, module: Any) -> None:
         """Add a child module; an alias of `add_module`."""

@@ -12,7 +12,7 @@ from typing import Any
 from nanotorch._core.anomaly import nonfinite_level, note_nonfinite, watch
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
-from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes
+from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes, next_change
 from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.module import clear_gradient
 from nanotorch.ops.arguments import require, require_value
@@ -120,13 +120,13 @@ class Optimizer:
         return {name: self.__dict__[name] for name in ("defaults", "state", "param_groups")}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        changes[0] += 1
         object.__setattr__(self, name, value)
+        changes[0] = next_change()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        changes[0] += 1
         self.__dict__.update(state)
         self._prepare()
+        changes[0] = next_change()
 
     def __repr__(self) -> str:
         blocks = []
