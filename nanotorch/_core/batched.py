@@ -18,6 +18,7 @@ from nanotorch._core.bfloat16 import bfloat16, round_to_bfloat16, widen
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
 from nanotorch._core.graph import Recorded
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.substitutes import Substitutes
 from nanotorch._core.tensor import Tensor
 
 Op = Any  # that of the module `op`, which imports this one
@@ -712,10 +713,7 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
             function.__code__, function.__globals__, function.__name__, function.__defaults__
         )
         plain.__kwdefaults__ = function.__kwdefaults__
-        # The function has no such argument, so a default would not reach it.
-        asked = partial(function_in_batch, plain, rule, random)
-        function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "under_vmap": asked}
-        substitutes.add(function)
+        substitutes.add(function, partial(function_in_batch, plain, rule, random))
         return function
 
     return register
@@ -723,35 +721,13 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
 
 def share_rule(copy: F) -> F:
     """Give a copy of a function the function's rule."""
-    if "under_vmap" in (getattr(copy, "__kwdefaults__", None) or {}):
-        substitutes.add(copy)
+    rule = (getattr(copy, "__kwdefaults__", None) or {}).get("under_vmap")
+    if rule is not None:
+        substitutes.add(copy, rule)
     return copy
 
 
-class Substitutes:
-    """Switches the functions to their `vmap` code while any thread runs a `vmap`."""
-
-    def __init__(self) -> None:
-        self.lock, self.running = threading.Lock(), 0
-        self.functions: list[tuple[Any, Any]] = []  # with the code that they have otherwise
-
-    def add(self, function: Any) -> None:
-        """Add a function. A module may be imported first inside a function that `vmap` runs."""
-        with self.lock:
-            self.functions.append((function, function.__code__))
-            if self.running:
-                function.__code__ = code_under_vmap.__code__
-
-    def count(self, more: int) -> None:
-        """Count a `vmap` that begins (+1) or ends (-1)."""
-        with self.lock:
-            before, self.running = self.running, self.running + more
-            if not (before and self.running):
-                for function, code in self.functions:
-                    function.__code__ = code_under_vmap.__code__ if self.running else code
-
-
-substitutes = Substitutes()
+substitutes = Substitutes("under_vmap", code_under_vmap)
 
 
 # Rules of functions

@@ -842,19 +842,24 @@ def compile_and_call(*args: Any, which: tuple[Declared, str], **named: Any) -> A
 
 def compile_function(o: Declared, name: str) -> Any:
     """Compile a function of an op, with lines for tracebacks; returns the function."""
-    plain, source = name.removeprefix(METHOD), o.source(name)
-    filename = f"<nanotorch op {o.name}: {name}>"
-    held: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), o.namespace, held)
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    made, function = held[plain], o.functions[name]
-    # In this order, another thread may call at any time: old and new code find their defaults.
-    function.__defaults__ = made.__defaults__
-    function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
-    function.__code__ = made.__code__.replace(
-        co_name=function.__name__, co_qualname=function.__qualname__
-    )
-    function.__kwdefaults__ = made.__kwdefaults__
+    function = o.functions[name]
+    with completing:
+        if function.__code__ is not compile_and_call.__code__:  # another thread has compiled it
+            return function
+        plain, source = name.removeprefix(METHOD), o.source(name)
+        filename = f"<nanotorch op {o.name}: {name}>"
+        held: dict[str, Any] = {}
+        exec(compile(source, filename, "exec"), o.namespace, held)
+        lines = source.splitlines(keepends=True)
+        linecache.cache[filename] = (len(source), None, lines, filename)
+        made = held[plain]
+        # In this order, another thread may call at any time: old and new code find their defaults.
+        function.__defaults__ = made.__defaults__
+        function.__kwdefaults__ = {**(made.__kwdefaults__ or {}), "which": (o, name)}
+        function.__code__ = made.__code__.replace(
+            co_name=function.__name__, co_qualname=function.__qualname__
+        )
+        function.__kwdefaults__ = made.__kwdefaults__
     return function
 
 
