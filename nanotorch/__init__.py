@@ -91,7 +91,13 @@ __getattr__, __dir__ = _on_demand(
             "functional hub linalg multiprocessing nn optim overrides profiler return_types "
             "serialization special testing torch_version types utils xpu"
         ),
-        "nanotorch.amp": "GradScaler autocast is_autocast_enabled",
+        "nanotorch.amp": (
+            "GradScaler autocast autocast_decrement_nesting autocast_increment_nesting "
+            "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
+            "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+            "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+            "set_autocast_dtype set_autocast_enabled"
+        ),
         "nanotorch.func": "vmap",
         "nanotorch.nn.functional": "rms_norm",
         "nanotorch.ops.creation": (

@@ -287,6 +287,12 @@ def atleast_2d(*tensors: Any) -> Tensor:
 def atleast_3d(*tensors: Any) -> Tensor:
     """Tensors with at least three dimensions: (N,) becomes (1, N, 1), and (M, N) (M, N, 1)."""
 
+def autocast_decrement_nesting() -> _int:
+    """Count that a block ends; returns the number of blocks."""
+
+def autocast_increment_nesting() -> _int:
+    """Count that a block begins; returns the number of blocks."""
+
 def avg_pool1d(
     input: Tensor,
     kernel_size: Any,
@@ -412,6 +418,9 @@ def clamp_min(input: Tensor, min: Any, *, out: Any = ...) -> Tensor:
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
     """In-place `clamp_min`: writes its result into the tensor."""
+
+def clear_autocast_cache() -> None:
+    """Forget the converted parameters of this thread."""
 
 def clip(input: Tensor, min: Any = ..., max: Any = ..., *, out: Any = ...) -> Tensor:
     """``input`` clamped to [``min``, ``max``]; the result is ``max`` where ``max < min``."""
@@ -838,6 +847,12 @@ def ge(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
 def ger(input: Tensor, vec2: Tensor, *, out: Any = ...) -> Tensor:
     """The outer product of two vectors: ``out[i, j] = input[i] * vec2[j]``."""
 
+def get_autocast_cpu_dtype() -> dtype:
+    """See `get_autocast_dtype`."""
+
+def get_autocast_dtype(device_type: str) -> dtype:
+    """The lower dtype of ``device_type`` in this thread. Default: bfloat16 for "cpu", else float16."""
+
 def get_default_device() -> device:
     """The CPU."""
 
@@ -965,8 +980,14 @@ def is_anomaly_check_nan_enabled() -> _bool:
 def is_anomaly_enabled() -> _bool:
     """Whether anomaly mode is on."""
 
-def is_autocast_enabled(device_type: str | None = ...) -> _bool:
-    """Always False."""
+def is_autocast_cache_enabled() -> _bool:
+    """Whether a parameter is converted once in this thread, until the outermost block ends."""
+
+def is_autocast_cpu_enabled() -> _bool:
+    """See `is_autocast_enabled`."""
+
+def is_autocast_enabled(device_type: str = ...) -> _bool:
+    """Whether autocast is on for ``device_type`` in this thread."""
 
 def is_complex(input: Tensor) -> _bool:
     """Whether ``input`` has a complex dtype: always False, since there is none."""
@@ -1756,6 +1777,21 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 
 def set_anomaly_enabled(mode: _bool, check_nan: _bool = ...) -> None:
     """Call `set_detect_anomaly`."""
+
+def set_autocast_cache_enabled(enabled: _bool) -> None:
+    """Set whether a parameter is converted once in this thread."""
+
+def set_autocast_cpu_dtype(dtype: dtype) -> None:
+    """See `set_autocast_dtype`."""
+
+def set_autocast_cpu_enabled(enabled: _bool) -> None:
+    """See `set_autocast_enabled`."""
+
+def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
+    """Set the lower dtype of ``device_type`` in this thread."""
+
+def set_autocast_enabled(device_type: Any, enabled: Any = ...) -> None:
+    """Turn autocast on or off for ``device_type``, "cuda" if only ``enabled`` is given."""
 
 def set_default_device(device: Any) -> None:
     """Set the default device, which can only be the CPU, or None for it."""

@@ -1,15 +1,13 @@
-"""Automatic mixed precision: `autocast` and `GradScaler`, disabled as in PyTorch without a GPU.
-
-Tensors keep their dtypes: programs with mixed precision run as PyTorch runs them without a GPU.
-"""
+"""Automatic mixed precision: `autocast` on the CPU, and `GradScaler`."""
 
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nanotorch._core import dtypes
+from nanotorch._core.autocast import state
+from nanotorch._core.batched import map_args
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import device
+from nanotorch._core.dtypes import bfloat16, device, float16, float64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.tensor import Tensor
@@ -18,26 +16,36 @@ from nanotorch.names.lookup import on_demand
 on_demand(__name__)
 
 NO_GPU = "CUDA is not available or torch_xla is imported. Disabling autocast."
-ON_CPU = (
-    "nanotorch computes in the dtypes that tensors have. Disabling autocast; results are those of "
-    "autocast(enabled=False)."
+UNSUPPORTED = (
+    "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
+    "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
 )
+LOWER = (bfloat16, float16)
+DEVICES = ("cpu", "cuda", "hpu", "ipu", "maia", "mps", "mtia", "xla", "xpu")  # that have autocast
 
 
 class autocast:  # noqa: N801 - PyTorch's name
-    """A block, or a decorator of functions, in which tensors keep their dtypes.
+    """A block, or a decorator of functions, with operations in lower precision.
+
+    Products of matrices, convolutions and attention convert their floating-point operands to
+    ``dtype``. Losses, products of elements and most of `linalg` convert them to float32, `cat` and
+    `stack` to the widest dtype among them. All other operations, in-place forms and forms with
+    ``out=`` compute in the dtypes that tensors have; float64 stays. Gradients of parameters have
+    the parameters' dtypes. Autocast belongs to the thread that enters it.
 
     Args:
-        device_type: "cuda", "cpu", ...
-        dtype, cache_enabled: accepted for PyTorch's sake.
-        enabled: whether to cast; True, the default, only warns.
+        device_type: "cpu", or "cuda" and others, where it has no effect.
+        dtype: bfloat16 or float16. Default: `get_autocast_dtype(device_type)`, bfloat16 on the CPU.
+        enabled: whether to convert; False leaves autocast inside of the block.
+        cache_enabled: whether a parameter is converted once until the outermost block ends.
+            Default: True, or what `set_autocast_cache_enabled` has set.
 
     Raises:
-        RuntimeError: for a ``device_type`` that PyTorch does not know.
+        RuntimeError: for a ``device_type`` without autocast.
         ValueError: if ``device_type`` is not a string.
 
     Warns:
-        UserWarning: if ``enabled``: autocast has no effect.
+        UserWarning: for "cuda", and on the CPU for another ``dtype``: autocast is disabled.
     """
 
     def __init__(
@@ -47,47 +55,245 @@ class autocast:  # noqa: N801 - PyTorch's name
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        require_text(device_type)
         self.device = device(device_type).type
-        self.fast_dtype = dtypes.float16 if dtype is None else dtype
-        if enabled:
-            warn(ON_CPU if self.device == "cpu" else NO_GPU)
+        self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
+        self._cache_enabled = state.caching if cache_enabled is None else cache_enabled
+        if enabled and self.device == "cuda":
+            warn(NO_GPU)
+            enabled = False
+        elif enabled and self.device == "cpu" and self.fast_dtype not in LOWER:
+            warn(UNSUPPORTED)
+            enabled = False
+        self._enabled = enabled
 
     def __enter__(self) -> "autocast":
+        check_setting("enabled", self._enabled, bool)
+        check_setting("dtype", self.fast_dtype, DType)
+        state.enter(self.device, self._enabled, self.fast_dtype, self._cache_enabled)
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        pass
+    def __exit__(self, *error: object) -> None:
+        state.leave()
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """The decorated function: ``func`` itself."""
-        return func
+        """The function ``func``, whose calls are such blocks."""
+
+        @functools.wraps(func)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return func(*args, **kwargs)
+
+        return decorated
+
+
+# The state that `autocast` changes.
+
+
+def require_text(device_type: Any) -> None:
+    """Refuse a type of device that is not a string."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+def check_setting(name: str, value: Any, kind: type, place: int = 2) -> None:
+    """Refuse a setting of another type."""
+    if not isinstance(value, kind):
+        wanted = "torch.dtype" if kind is DType else kind.__name__
+        raise TypeError(
+            f"set_autocast_{name}(): argument '{name}' (position {place}) must be {wanted}, not "
+            f"{type(value).__name__}"
+        )
+
+
+def device_of(caller: str, device_type: Any) -> str:
+    """The type of a device that has autocast."""
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"{caller}(): argument 'device_type' (position 1) must be str, not "
+            f"{type(device_type).__name__}"
+        )
+    found = device(device_type).type
+    if found not in DEVICES:
+        raise RuntimeError(
+            "unsupported scalarType"
+            if caller == "get_autocast_dtype"
+            else "unknown device type for autocast in get_autocast_dispatch_key_from_device_type"
+        )
+    return found
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` has an effect for ``device_type``: always False."""
-    device(device_type)
-    return False
+    """Whether PyTorch has autocast for ``device_type``."""
+    return device(device_type).type in DEVICES
 
 
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Always False."""
-    return False
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether autocast is on for ``device_type`` in this thread."""
+    return state.setting(device_of("is_autocast_enabled", device_type))[0]
+
+
+def set_autocast_enabled(device_type: Any, enabled: Any = ...) -> None:
+    """Turn autocast on or off for ``device_type``, "cuda" if only ``enabled`` is given."""
+    if enabled is ...:
+        check_setting("enabled", device_type, bool, 1)
+        device_type, enabled = "cuda", device_type
+    check_setting("enabled", enabled, bool)
+    found = device_of("set_autocast_enabled", device_type)
+    state.set(found, enabled, state.setting(found)[1])
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """The lower dtype of ``device_type`` in this thread. Default: bfloat16 for "cpu", else float16.
+
+    Raises:
+        RuntimeError: for a ``device_type`` without autocast.
+    """
+    dtype: DType = state.setting(device_of("get_autocast_dtype", device_type))[1]
+    return dtype
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Set the lower dtype of ``device_type`` in this thread."""
+    check_setting("dtype", dtype, DType)
+    found = device_of("set_autocast_dtype", device_type)
+    state.set(found, state.setting(found)[0], dtype)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether a parameter is converted once in this thread, until the outermost block ends."""
+    return state.caching
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether a parameter is converted once in this thread."""
+    check_setting("cache_enabled", enabled, bool, 1)
+    state.caching = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Forget the converted parameters of this thread."""
+    state.cache.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """Count that a block begins; returns the number of blocks."""
+    state.nesting += 1
+    return state.nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Count that a block ends; returns the number of blocks."""
+    state.nesting -= 1
+    return state.nesting
+
+
+FORMER = "torch.{0} is deprecated. Please use torch.{1} instead."
+
+
+def get_autocast_cpu_dtype() -> DType:
+    """See `get_autocast_dtype`.
+
+    Warns:
+        DeprecationWarning: always.
+    """
+    text = FORMER.format("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    warn(text, DeprecationWarning)
+    return get_autocast_dtype("cpu")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """See `is_autocast_enabled`.
+
+    Warns:
+        DeprecationWarning: always.
+    """
+    text = FORMER.format("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    warn(text, DeprecationWarning)
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: DType) -> None:
+    """See `set_autocast_dtype`.
+
+    Warns:
+        DeprecationWarning: always.
+    """
+    text = FORMER.format("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    warn(text, DeprecationWarning)
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """See `set_autocast_enabled`.
+
+    Warns:
+        DeprecationWarning: always.
+    """
+    text = FORMER.format(
+        "set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)"
+    )
+    warn(text, DeprecationWarning)
+    set_autocast_enabled("cpu", enabled)
+
+
+# Decorators of `autograd.Function`.
 
 
 def custom_fwd(
     fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: DType | None = None
 ) -> Callable[..., Any]:
-    """The `forward` of an `autograd.Function`, unchanged; without ``fwd``, a decorator."""
+    """Decorate the `forward` of an `autograd.Function`; without ``fwd``, return a decorator.
+
+    Args:
+        cast_inputs: in autocast, convert the floating-point tensors among the arguments, except
+            float64, and leave autocast. Default: None, which keeps both.
+
+    Raises:
+        ValueError: if ``device_type`` is not a string.
+    """
+    require_text(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
-    return fwd
+
+    @functools.wraps(fwd)
+    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        ctx._dtype = get_autocast_dtype(device_type)
+        on = is_autocast_enabled(device_type)
+        ctx._fwd_used_autocast = on and cast_inputs is None
+        if not on or cast_inputs is None:
+            return fwd(ctx, *args, **kwargs)
+        args, kwargs = map_args((args, kwargs), lambda value: convert(value, cast_inputs))
+        with autocast(device_type, enabled=False):
+            return fwd(ctx, *args, **kwargs)
+
+    return decorated
+
+
+def convert(value: Any, dtype: DType) -> Any:
+    """A floating-point tensor in a dtype, unless it is float64; any other value as it is."""
+    if isinstance(value, Tensor) and value.is_floating_point() and value.dtype is not float64:
+        return value.to(dtype)
+    return value
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """The `backward` of an `autograd.Function`, unchanged; without ``bwd``, a decorator."""
-    return functools.partial(custom_bwd, device_type=device_type) if bwd is None else bwd
+    """Decorate the `backward` of an `autograd.Function`, which gets the autocast of its `forward`;
+    without ``bwd``, return a decorator.
+
+    Raises:
+        ValueError: if ``device_type`` is not a string.
+    """
+    require_text(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorated(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, ctx._dtype, ctx._fwd_used_autocast):
+            return bwd(ctx, *args, **kwargs)
+
+    return decorated
 
 
 OFF = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
+from nanotorch._core.autocast import cache_of_its_own, substitutes
+from nanotorch._core.autocast import state as autocast
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.graph import changes
+from nanotorch._core.graph import changes, next_change
 from nanotorch._core.layout import address
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.compile.codegen import MISS, Bundler, Calls, Names, Rollback, specialize
@@ -264,9 +266,10 @@ class Plan:
         self.counted: list[list[int]] = []
         self.names = names = Names({
             "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
-            "tracing": tracing, "turn": self.turn, "last": self.last, "plan": self,
+            "autocast": autocast, "regions": substitutes, "tracing": tracing,
+            "turn": self.turn, "last": self.last, "plan": self,
             "function": self.capture.function,
-            "changes": changes, "seen": self.seen, "absent": ABSENT,
+            "changes": changes, "next_change": next_change, "seen": self.seen, "absent": ABSENT,
             "rounded": lambda value: float(np.float32(value)),
             "ndarray": np.ndarray, "wrap": wrap, "Tensor": Tensor, "new": object.__new__,
             "asarray": np.asarray, "counted": self.counted, "count": getrefcount, "map": map,
@@ -330,11 +333,13 @@ class Plan:
     def guards(self) -> list[str]:
         """The lines that return `MISS` unless everything is as in the trace."""
         capture, names = self.capture, self.names
-        enabled, kind = capture.surroundings
+        enabled, kind, region = capture.surroundings
+        outside = "" if region else "regions.running and "  # else no thread is in a region
         tests = [
             # Inside a module, `mode.enabled` is not True but the site of the module's call.
             "not mode.enabled" if enabled else f"mode.enabled is not {enabled}",
             f"default.numpy is not {names.of(kind)}",
+            f"{outside}autocast.region is not {names.of(region)}",
             "observers or mode.transforms",  # for example anomaly mode, `vmap`
             "tracing and plan.verified",  # this step may be a part of another one's trace
             *self.argument_guards(),
@@ -520,7 +525,7 @@ class Plan:
         for own, training in capture.switched:
             lines.append(f"{self.names.of(own, 'd')}['training'] = {training!r}")
         if capture.switched:  # other code checks modules only when this count changes
-            lines.append("changes[0] += 1")
+            lines.append("changes[0] = next_change()")
         self.made: dict[int, str] = {}
         value = self.returned(capture.result, lines)
         if joint is not None:
@@ -622,7 +627,10 @@ class Plan:
         draws: Any = [entry.fn for entry in self.tape.entries if entry.kind == "draw"]
         drawn = {id(draw.__self__): draw.__self__ for draw in draws}
         unique = list({id(t): t for t in tensors}.values())
-        return State(unique, [*drawn.values()], self.capture.guards.modules)
+        state = State(unique, [*drawn.values()], self.capture.guards.modules)
+        if not self.capture.uses_gradients:
+            state.leave_gradients()
+        return state
 
     def outcome(self, result: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
         """The bits of the result of the step or of a replay, and of its gradients."""
@@ -758,7 +766,9 @@ class Compiler:
                     return result
         try:
             if tracing.setdefault(0, kwargs) is kwargs:
-                return self.step(args, kwargs)
+                # A replay cannot know which parameters were converted before it.
+                with cache_of_its_own():
+                    return self.step(args, kwargs)
         finally:  # no function call here: an interruption could come after it
             try:
                 if tracing[0] is kwargs:
@@ -878,17 +888,17 @@ class Compiler:
 
         Args:
             problem: the reason, with file and line.
-            where: the grad mode and default dtype; default: the present ones.
+            where: the `library_state`; default: the present one.
 
         Raises:
             RuntimeError: with ``fullgraph``, now and at later calls.
         """
-        where = enabled, kind = where or library_state()
+        where = where or library_state()
         function, fullgraph = self.function, self.fullgraph
         text = (REFUSED if fullgraph else FALLBACK).format(name=self.name, problem=problem)
 
         def uncompiled(args: Any, kwargs: Any) -> Any:
-            if (mode.enabled and True) is not enabled or dtypes.default.numpy is not kind:
+            if library_state() != where:
                 return MISS
             if fullgraph:
                 raise RuntimeError(text)

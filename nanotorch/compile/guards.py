@@ -28,11 +28,11 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.call_site import PACKAGE
 from nanotorch._core.dtypes import device
-from nanotorch._core.graph import changes
+from nanotorch._core.graph import changes, next_change
 from nanotorch._core.layout import Layout
 from nanotorch._core.op import compile_function, make_node_class
 from nanotorch._core.random import Generator, Twister
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.recorder import NUMPY, users_line
 from nanotorch.compile.tape import memory_offsets
 from nanotorch.names import lookup
@@ -342,22 +342,20 @@ def namespace(kind: type) -> dict[str, Any]:
 # The count of replaced functions of the library: a replay would not call the new ones.
 
 
-# The number of assignments and deletions in the library's modules.
+# A number that is new after an assignment or a deletion in the library's modules.
 patches = [0]
 
 
 class WatchedModule(ModuleType):
-    """A module of the library that counts assignments and deletions of its attributes."""
+    """A module of the library that notes assignments and deletions of its attributes."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        changes[0] += 1
-        patches[0] += 1
         super().__setattr__(name, value)
+        patches[0] = changes[0] = next_change()
 
     def __delattr__(self, name: str) -> None:
-        changes[0] += 1
-        patches[0] += 1
         super().__delattr__(name)
+        patches[0] = changes[0] = next_change()
 
 
 def watch_library() -> None:
@@ -452,6 +450,15 @@ OPTIONS = {
 # Attributes that every module looks up by text, so their names may be missing in its forward.
 OF_MODULES = {"_parameters", "_buffers", "_modules", "training"}
 OF_GRADIENTS = {"grad", "_grad", "zero_grad"}  # names in code that uses gradients
+
+
+def changes_gradients(library: Iterable[CodeType]) -> bool:
+    """Whether this code of the library uses gradients of tensors."""
+    # `wrap` and generated code set only the gradient of a new tensor.
+    others = [code for code in library if code.co_filename[0] != "<" and code != wrap.__code__]
+    return not OF_GRADIENTS.isdisjoint(name for code in others for name in code.co_names)
+
+
 # Attributes of a tensor that must be unchanged.
 FLAGS = ("_history", "_view", "_leaf_hooks", "_post_accumulate_hooks")
 
@@ -485,9 +492,8 @@ class Guards:
             set().union(*map(attribute_names, kind)) for kind in (self.codes, users, library)
         )
         self.dynamic = bool(self.names & DYNAMIC)
-        self.forward = has_graph and not self.dynamic
-        written = {name for code in library if code.co_filename[0] != "<" for name in code.co_names}
-        self.forward &= OF_GRADIENTS.isdisjoint(self.names | written)
+        self.forward = has_graph and not self.dynamic and OF_GRADIENTS.isdisjoint(self.names)
+        self.forward &= not changes_gradients(library)
         # A step that reads the options itself sees numbers: these are guarded like any others.
         self.ordinary = "param_groups" in self.names
         self.checks: list[Check] = []

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.random  # a watched step must not be the first to load it
 
 from nanotorch._core import dtypes, random
+from nanotorch._core.autocast import state as autocast
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.op import OPS
 from nanotorch._core.random import Generator
@@ -30,6 +31,7 @@ from nanotorch.compile.guards import (
     Guards,
     Refused,
     Watcher,
+    changes_gradients,
     check_holds,
     function_behind,
 )
@@ -315,8 +317,8 @@ class State:
     """
 
     def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
-        self.tensors = tensors
-        self.grads = [tensor._grad for tensor in tensors]
+        self.tensors = self.leaves = tensors
+        self.grads: list[Tensor | None] = [tensor._grad for tensor in tensors]
         held = [t for t in (*tensors, *self.grads) if t is not None]
         self.arrays = {id(t._array): t._array for t in held}
         self.values = {key: array.copy("K") for key, array in self.arrays.items()}
@@ -326,6 +328,19 @@ class State:
         self.drawn = [generator.get_state() for generator in generators]
         self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
+    def leave_gradients(self) -> None:
+        """Forget the gradients: the step did not use them, and other threads may add to them."""
+        grads = {id(grad) for grad in self.grads}
+        kept = [
+            pair for pair in zip(self.tensors, self.meta, strict=True) if id(pair[0]) not in grads
+        ]
+        for grad in self.grads:
+            if grad is not None:
+                self.arrays.pop(id(grad._array), None)
+                self.cells.pop(id(grad._cell), None)
+        self.tensors, self.meta = [t for t, _ in kept], [meta for _, meta in kept]
+        self.leaves, self.grads = [], []
+
     def switch_back(self) -> None:
         """Restore the training mode of the modules."""
         for own, training in self.modes:
@@ -333,7 +348,7 @@ class State:
 
     def look(self) -> list[tuple[str, Any]]:
         """The present state as named fingerprints, which need no memory."""
-        modes, now = self.modes, [tensor._grad for tensor in self.tensors]
+        modes, now = self.modes, [tensor._grad for tensor in self.leaves]
         held = [("tensor", t) for t in self.tensors]
         held += [("gradient", grad) for grad in now if grad is not None]
         return [
@@ -352,7 +367,7 @@ class State:
                 np.copyto(array, self.values[key])
         for cell, content in self.cells.values():
             list.__setitem__(cell, slice(None), content)
-        for tensor, grad in zip(self.tensors, self.grads, strict=True):
+        for tensor, grad in zip(self.leaves, self.grads, strict=True):
             if tensor._grad is not grad:
                 tensor._grad = grad
         for generator, state in zip(self.generators, self.drawn, strict=True):
@@ -429,8 +444,8 @@ def meta_of(tensor: Tensor) -> list[Any]:
 
 
 def library_state() -> tuple[Any, ...]:
-    """The state of the library that operations depend on: grad mode and default dtype."""
-    return (mode.enabled and True, dtypes.default.numpy)
+    """The state that operations depend on: grad mode, default dtype and autocast."""
+    return (mode.enabled and True, dtypes.default.numpy, autocast.region)
 
 
 class Capture:
@@ -507,6 +522,9 @@ class Capture:
                 raise
             failure = f"{site_of(self.function)}: tracing it failed: {error}"
         self.recorder.proxies.clear()  # they hold the tensors that the step made
+        self.uses_gradients = changes_gradients(watcher.library)
+        if not self.uses_gradients:
+            held.leave_gradients()
         if failure:
             held.put_back()
             out = self.function(*args, **kwargs)  # raises again if the error was the step's own
@@ -571,13 +589,14 @@ class Capture:
         """
         if library_state() != self.surroundings or observers:
             raise Refused("it leaves grad mode, the default dtype or another mode changed")
-        for tensor, meta, grad in zip(held.tensors, held.meta, held.grads, strict=True):
+        for tensor, grad in zip(held.leaves, held.grads, strict=True):
+            if tensor._grad is not grad:
+                self.note_gradient(tensor)
+        for tensor, meta in zip(held.tensors, held.meta, strict=True):
             if tensor._array is not meta[0]:
                 raise Refused("a tensor's memory is replaced")
             if any(a is not b for a, b in zip(meta, meta_of(tensor), strict=True)):
                 raise Refused("the history or the flags of a tensor from outside change")
-            if tensor._grad is not grad:
-                self.note_gradient(tensor)
         if self.joint is not None and any(g.ref is not None for g in self.gradients):
             raise Refused(GOES_BACKWARD)
         self.note_counts(held)
@@ -606,6 +625,8 @@ class Capture:
         slots = {id(slot.tensor): slot for slot in self.slots}
         seen: set[int] = set()
         for key, tensor in self.known.items():
+            if id(tensor._cell) not in held.cells:
+                continue
             cell, former = held.cells[id(tensor._cell)]
             if id(cell) in seen or list(cell) == former:
                 continue

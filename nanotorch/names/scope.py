@@ -111,9 +111,8 @@ REASONS = (
         "torch.optim or torch.nn under the present name",
         r"""(torch|Tensor).(eig|lstsq|solve|matrix_rank|qr) symeig volatile reinforce
         triangular_solve nn.Container NLLLoss2d legacy_contiguous_format Tensor.resize(_as)?
-        CrossMapLRN2d (nuclear|frobenius)_norm \w+_autocast_(ipu|xla|gpu|cpu)\w*""",
+        CrossMapLRN2d (nuclear|frobenius)_norm \w+_autocast_(ipu|xla|gpu)\w*""",
     ),
-    Reason("tensors keep their dtypes here. Use autocast(enabled=False)", r"(\w+_)?autocast_\w+"),
     Reason("Use torch.func.jvp or jacfwd, which give its results", "autograd.forward_ad"),
     Reason(
         "data pipes have left PyTorch. Use Dataset, IterableDataset and DataLoader",

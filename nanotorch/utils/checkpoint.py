@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any
 
 from nanotorch import ops
+from nanotorch._core.autocast import region_again
 from nanotorch._core.call_site import warn
 from nanotorch._core.engine import Sweep, current
 from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, no_grad
@@ -120,6 +121,7 @@ class Part:
         context: AbstractContextManager[Any], rng: Tensor | None,
     ) -> None:  # fmt: skip
         self.function, self.context, self.rng = function, context, rng
+        self.autocast = region_again()
         self.names, self.count = tuple(kwargs), len(args)
         tensors, self.rest = split_tensors([*args, *kwargs.values()])
         anchor = ops.zeros(0, requires_grad=True)
@@ -158,7 +160,7 @@ class Part:
         kwargs = dict(zip(self.names, values[self.count :], strict=True))
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
         # Only this part's `Enough` gets here: inside an inner part, its hooks are the innermost.
-        with with_random_state(self.rng), suppress(Enough), hooks, self.context:
+        with with_random_state(self.rng), suppress(Enough), self.autocast(), hooks, self.context:
             self.function(*values[: self.count], **kwargs)
         self.check(saved)
         return saved
@@ -209,6 +211,7 @@ class CheckpointFunction(Function):
             warn("None of the inputs have requires_grad=True. Gradients will be None")
         ctx.function = function
         ctx.rng = get_rng_state() if preserve else None
+        ctx.autocast = region_again()
         tensors, ctx.rest = split_tensors(args)
         ctx.save_for_backward(*tensors)
         with no_grad():
@@ -220,7 +223,7 @@ class CheckpointFunction(Function):
             raise RuntimeError("use_reentrant=True allows backward() only without inputs")
         leaves = (t.detach().requires_grad_(t.requires_grad) for t in ctx.saved_tensors)
         args = join_tensors(leaves, ctx.rest)
-        with with_random_state(ctx.rng):
+        with with_random_state(ctx.rng), ctx.autocast():
             outputs = ctx.function(*args)
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [

@@ -79,15 +79,6 @@ new ones
 """)
 
 mixed = session("""
-autocast, turned off
-    with torch.autocast("cpu", enabled=False):
-        with torch.autocast(device_type="cuda", enabled=False):
-            (o @ o).dtype
-    @torch.autocast("cpu", enabled=False)
-    def product(a):
-        return a @ a
-    product(o), torch.is_autocast_enabled(), warned(lambda: torch.autocast("cuda"))
-    torch.autocast("nope"), torch.autocast(3)
 a scaler, turned off
     scaler = torch.amp.GradScaler(enabled=False)
     _ = scaler.scale((weight**2).sum()).backward()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import nanotorch as torch
 from tests.program.test_import_paths import LINES
 from tests.several import ended
 
@@ -173,11 +172,6 @@ def test_pytorch_itself_is_in_the_way(tmp_path: Path) -> None:
     status, out, err = outcome(PLAIN, tmp_path, "-c", code)
     assert (status, err) == (0, "")
     assert out.startswith("PyTorch has been imported already, from ")
-
-
-def test_mixed_precision_is_told_not_to_happen() -> None:
-    with pytest.warns(UserWarning, match="Disabling autocast"), torch.autocast("cpu"):
-        assert torch.ones(1).mul(2).dtype is torch.float32
 
 
 DRAWING = """
