@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from tests.autograd.thread_rounds import rounds, switching
 from tests.several import in_threads
 
 # Large enough for NumPy to let other threads run while it adds.
@@ -93,3 +94,12 @@ def test_modes_belong_to_their_thread() -> None:
         2: (False, True, False, True, True),
         3: (True, False, True, False, True),
     }
+
+
+@pytest.mark.parametrize("name", rounds())
+@pytest.mark.parametrize("count", [3, pytest.param(1200, marks=pytest.mark.slow)])
+def test_threads_lose_nothing(name: str, count: int) -> None:
+    with switching():
+        for _ in range(count):
+            seen, expected = rounds()[name](torch)
+            assert seen == expected
