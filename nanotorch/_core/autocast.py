@@ -233,7 +233,7 @@ substitutes = Substitutes("in_autocast", code_in_autocast)
 
 def substitute_functions() -> None:
     """Find the functions of the table, before the first region."""
-    if found:
+    if all_found:
         return
     pairs = [
         (function, rule)
@@ -249,10 +249,10 @@ def substitute_functions() -> None:
         )
         plain.__kwdefaults__ = function.__kwdefaults__
         substitutes.add(function, partial(in_region, share_rule(plain), rule))
-    found[:] = pairs  # at the end: another thread must not find a part of them
+    all_found[:] = pairs  # at the end: another thread must not find a part of them
 
 
-found: list[Any] = []
+all_found: list[Any] = []
 
 
 def functions_of(module: Any, name: str) -> set[Any]:

@@ -39,9 +39,9 @@ def compile(
     replays only if every bit is the same. So a replay has the same bits as the step itself.
 
     A replay first checks what the step depends on: the shapes, dtypes and strides of its arguments;
-    the tensors, modules, attributes, numbers and functions that it reaches; training and grad mode.
-    If something has changed, the step is captured again. An optimizer's options, such as a
-    scheduled learning rate, are read at every call. Some steps cannot be replayed: Python that
+    the tensors, modules, attributes, numbers and functions that it reaches; training and grad mode;
+    autocast. If something has changed, the step is captured again. An optimizer's options, such as
+    a scheduled learning rate, are read at every call. Some steps cannot be replayed: Python that
     depends on the values of tensors, prints, random numbers of other libraries, variables that the
     step changes. Such a function runs uncompiled in this grad mode, with one warning that names the
     line. In anomaly mode and under `saved_tensors_hooks`, every function runs uncompiled.
