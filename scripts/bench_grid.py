@@ -71,7 +71,7 @@ def ratio(ours: Call, theirs: Call) -> float:
     times = [max(int(SECONDS / min(turn(call, 3) for _ in range(3))), 1) for call in pair]
     rounds = [[turn(call, n) for call, n in zip(pair, times, strict=True)] for _ in range(ROUNDS)]
     mine, other = [min(times) for times in zip(*rounds, strict=True)]
-    return mine / other
+    return float(mine / other)
 
 
 def main() -> None:

@@ -210,8 +210,9 @@ TABLE: dict[Rule, dict[str, str]] = {
         ),
         "nanotorch.nn.functional.loss": (
             "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
-            "cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss "
-            "mse_loss nll_loss poisson_nll_loss smooth_l1_loss triplet_margin_loss"
+            "cross_entropy ctc_loss hinge_embedding_loss huber_loss kl_div l1_loss "
+            "margin_ranking_loss mse_loss nll_loss poisson_nll_loss smooth_l1_loss "
+            "triplet_margin_loss"
         ),
     },
     to_single_alone: {"nanotorch.nn.functional.spatial": "max_pool3d"},

@@ -559,10 +559,7 @@ class Sweep:
         hooks = node._hooks
         if hooks is not None and hooks.before:
             (g,) = call_before_hooks(node, [g], self.graph)
-        if self.graph:
-            node.accumulate_tensor(g)
-        else:
-            node.accumulate(g, owned)
+        node.accumulate(g, owned, self.graph)
         if hooks is not None and hooks.after:
             call_after_hooks(node, (), [g], self.graph)
 

@@ -60,7 +60,7 @@ class RemovableHandle:
 
 
 class HookDict(OrderedDict[int, Callable[..., Any]]):
-    """A dict that a handle can hold weakly, so that a handle keeps no graph alive."""
+    """Hooks by number. A handle can hold such a dict weakly, so it keeps no graph alive."""
 
 
 def add_hook(hooks: HookDict, hook: Callable[..., Any], *, first: bool = False) -> RemovableHandle:
@@ -444,15 +444,11 @@ class AccumulateGrad(Node):
 
     The leaf holds its accumulator by a weak reference; the accumulator holds its leaf by a strong
     one. So a graph keeps its leaves alive, and a leaf without a graph is in no reference cycle.
-
-    Attributes:
-        lock: held while a gradient is added and the post-accumulate hooks run: a hook may use the
-            gradient up, and another thread may add to the same leaf.
     """
 
     multi = keeps_values = False
-
     variable: Tensor
+    # Held while a gradient is added and hooks run, which may use it up, in any thread.
     lock: Any
 
     def name(self) -> str:
@@ -471,35 +467,24 @@ class AccumulateGrad(Node):
             self.variable._history = ASK
         return super().own_hooks()
 
-    def accumulate(self, grad: Any, owned: bool) -> None:
-        """Add a bare gradient to the leaf's gradient; see `accumulate_into`."""
+    def accumulate(self, grad: Any, owned: bool, recorded: bool = False) -> None:
+        """Add a bare gradient to the leaf's gradient; see `accumulate_into`.
+
+        A recorded one is added out of place: the graph of gradients needs the former values.
+        """
         variable = self.variable
         with self.lock:
             if variable.requires_grad:  # the user may have turned it off since
-                self.check_leaf()
+                if not variable.is_leaf:
+                    raise RuntimeError("leaf variable has been moved into the graph interior")
                 with accumulating:
-                    if grad is not None:
+                    if grad is not None and not recorded:
                         accumulate_into(variable, grad, owned)
-            self.call_post_hooks()
-
-    def accumulate_tensor(self, grad: Tensor | None) -> None:
-        """Add a recorded gradient, out of place: the graph of gradients needs the former values."""
-        variable = self.variable
-        with self.lock:
-            if variable.requires_grad:
-                self.check_leaf()
-                with accumulating:
-                    held = variable._grad
-                    if grad is not None and held is None:
+                    elif grad is not None and variable._grad is None:
                         add_reshaped(variable, grad)
                     elif grad is not None:
-                        variable._grad = held + grad
+                        variable._grad = variable._grad + grad
             self.call_post_hooks()
-
-    def check_leaf(self) -> None:
-        """Refuse a gradient for a variable that is no longer a leaf."""
-        if not self.variable.is_leaf:
-            raise RuntimeError("leaf variable has been moved into the graph interior")
 
     def call_post_hooks(self) -> None:
         """Call the leaf's post-accumulate hooks in order."""

@@ -78,13 +78,18 @@ class autocast:  # noqa: N801 - PyTorch's name
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """The function ``func``, whose calls are such blocks."""
+        return autocast_decorator(self, func)
 
-        @functools.wraps(func)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return func(*args, **kwargs)
 
-        return decorated
+def autocast_decorator(autocast_instance: Any, func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function ``func``, whose calls are blocks of ``autocast_instance``."""
+
+    @functools.wraps(func)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        with autocast_instance:
+            return func(*args, **kwargs)
+
+    return decorated
 
 
 # The state that `autocast` changes.

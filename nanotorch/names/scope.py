@@ -268,7 +268,8 @@ def why_not(place: str, name: str) -> str | None:
 HOMES = {
     "accelerator": {"nanotorch.cuda": "device_count is_available"},
     "amp.autocast_mode": {
-        "nanotorch.amp": "autocast custom_bwd custom_fwd is_autocast_available is_autocast_enabled"
+        "nanotorch.amp": "autocast autocast_decorator custom_bwd custom_fwd "
+        "is_autocast_available is_autocast_enabled"
     },
     "amp.grad_scaler": {"nanotorch.amp": "GradScaler"},
     "cuda.amp.autocast_mode": {"nanotorch.cuda.amp": "autocast custom_bwd custom_fwd"},

@@ -320,7 +320,8 @@ def test_files_of_one_array() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 3 * x.nbytes  # the inputs, and one part as it was
+    # The inputs, one part as it was, and random numbers made ahead.
+    assert peak < 3 * x.nbytes + (1 << 18)
     assert data.preprocessing.target == "b"
     train = data.parts["train"].x
     assert train.shape == (42_000, 20)

@@ -387,8 +387,10 @@ OTHER_NAMES = [
 VALUES: dict[str, Any] = {
     "anneal_strategy": "cos", "base_lr": 0.1, "base_momentum": 0.5, "betas": [0.8, 0.9],
     "cycle_momentum": False, "data": (X, Y), "directory": "runs", "early_stopping": {},
-    "etas": [0.5, 1.2], "groups": [{"parameters": "*.bias", "lr": 0.5}], "ignore_index": 2,
-    "interval": "step", "line_search_fn": "strong_wolfe", "log": {}, "loss": "L1Loss",
+    "etas": [0.5, 1.2], "full": True, "groups": [{"parameters": "*.bias", "lr": 0.5}],
+    "ignore_index": 2,
+    "interval": "step", "line_search_fn": "strong_wolfe", "log": {},
+    "log_input": True, "loss": "L1Loss",
     "max_lr": 0.5, "max_momentum": 0.9, "method": "swa", "metrics": {}, "milestones": [1],
     "monitor": "validation/loss", "nesterov": False, "pct_start": 0.5, "pos_weight": [2.0],
     "scale_mode": "cycle", "scheduler": {"name": "StepLR", "step_size": 1},

@@ -15,9 +15,9 @@ from nanotorch.ops.reduction import vector_norm
 
 __all__ = [
     "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
-    "get_total_norm", "parameters_to_vector", "parametrize", "remove_spectral_norm",
-    "remove_weight_norm", "rnn", "spectral_norm", "stateless", "vector_to_parameters",
-    "weight_norm",
+    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize",
+    "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm", "stateless",
+    "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
 
 CLIPPING = "clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm"

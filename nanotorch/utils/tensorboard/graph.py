@@ -37,7 +37,7 @@ GENERATED = "<nanotorch op "
 FORMULAS = ("apply_bare", "apply_recorded", "plain_back", "careful_back")
 # The methods of a node that run it; for a leaf without hooks, the function that adds to its `grad`.
 LEAF = "accumulate_into"
-BACKWARD = ("apply", "accumulate", "accumulate_tensor", LEAF, *FORMULAS)
+BACKWARD = ("apply", "accumulate", LEAF, *FORMULAS)
 
 
 @dataclass
