@@ -317,29 +317,25 @@ class State:
     """
 
     def __init__(self, tensors: list[Tensor], generators: list[Any], modules: list[Module]) -> None:
-        self.tensors = self.leaves = tensors
-        self.grads: list[Tensor | None] = [tensor._grad for tensor in tensors]
-        held = [t for t in (*tensors, *self.grads) if t is not None]
-        self.arrays = {id(t._array): t._array for t in held}
+        self.leaves, self.grads = tensors, [tensor._grad for tensor in tensors]
+        held = {id(t): t for t in (*tensors, *self.grads) if t is not None}
+        self.tensors = list(held.values())
+        self.arrays = {id(t._array): t._array for t in self.tensors}
         self.values = {key: array.copy("K") for key, array in self.arrays.items()}
-        self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in held}
-        self.meta = [meta_of(tensor) for tensor in tensors]
+        self.cells = {id(t._cell): (t._cell, list(t._cell)) for t in self.tensors}
+        self.meta = [meta_of(tensor) for tensor in self.tensors]
         self.generators = generators
         self.drawn = [generator.get_state() for generator in generators]
         self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
     def leave_gradients(self) -> None:
         """Forget the gradients: the step did not use them, and other threads may add to them."""
-        grads = {id(grad) for grad in self.grads}
-        kept = [
-            pair for pair in zip(self.tensors, self.meta, strict=True) if id(pair[0]) not in grads
-        ]
-        for grad in self.grads:
-            if grad is not None:
-                self.arrays.pop(id(grad._array), None)
-                self.cells.pop(id(grad._cell), None)
-        self.tensors, self.meta = [t for t, _ in kept], [meta for _, meta in kept]
-        self.leaves, self.grads = [], []
+        # Not those that the step reaches itself, for example as arguments.
+        self.tensors, self.leaves, self.grads = self.leaves, [], []
+        del self.meta[len(self.tensors) :]
+        arrays, cells = {id(meta[0]) for meta in self.meta}, {id(t._cell) for t in self.tensors}
+        self.arrays = {key: array for key, array in self.arrays.items() if key in arrays}
+        self.cells = {key: cell for key, cell in self.cells.items() if key in cells}
 
     def switch_back(self) -> None:
         """Restore the training mode of the modules."""
@@ -493,11 +489,11 @@ class Capture:
         If the step cannot be replayed, ``problem`` says why. The step has run in any case.
         """
         self.recorder = Recorder(self.known)
+        reached = list(self.known.values())
         self.add_slots()
         watcher, expects_graph = Watcher(), self.has_graph
         generators = [g for g in self.guards.kept.values() if isinstance(g, Generator)]
-        known = list(self.known.values())
-        held = State(known, [default_generator, *generators], self.guards.modules)
+        held = State(reached, [default_generator, *generators], self.guards.modules)
         failure, out = "", None
 
         def watched() -> Any:

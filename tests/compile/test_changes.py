@@ -244,6 +244,13 @@ def made_inside() -> Any:
     return of_leaf(value, 4)
 
 
+def view_of_a_gradient() -> Any:
+    """The step reaches a gradient without `grad`, in another way."""
+    w, part = array(4).requires_grad_(), torch.ones(4)
+    w.grad = part.view(4)
+    return lambda: w.detach() + part.mul_(2), lambda: [w, part]
+
+
 def evaluation(mode: Any) -> Any:
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2)).eval()
     x = array(6, 4)
@@ -252,7 +259,8 @@ def evaluation(mode: Any) -> Any:
 
 @pytest.mark.parametrize("make", [
     gradients_zeroed, clipping_by_hand, steps_by_hand, retained_gradients_and_views_in_place,
-    made_inside, lambda: evaluation(torch.no_grad), lambda: evaluation(torch.inference_mode),
+    made_inside, view_of_a_gradient, lambda: evaluation(torch.no_grad),
+    lambda: evaluation(torch.inference_mode),
 ])  # fmt: skip
 def test_steps_of_other_kinds(make: Any) -> None:
     compare(make)
