@@ -222,25 +222,11 @@ _HALF_WORD, _TO_UNIT = np.uint64(32), np.float32(2.0**-24)
 Mark = tuple[int, bool, float | None, bytes, int]
 
 
-def _uniforms32(outputs: U32) -> F32:
-    """Uniform numbers in [0, 1), multiples of 2⁻²⁴, from one output each."""
-    numbers = (outputs & _BITS_24).view(np.int32).astype(np.float32)
-    numbers *= _TO_UNIT
-    return numbers
-
-
 def _integers64(outputs: U32) -> U64:
     """Pairs of outputs as 64 bits, the first output as the upper half."""
     numbers = outputs[0::2].astype(np.uint64)
     numbers <<= _HALF_WORD
     numbers |= outputs[1::2]
-    return numbers
-
-
-def _uniforms64(outputs: U32) -> F64:
-    """Uniform numbers in [0, 1), multiples of 2⁻⁵³, from two outputs each."""
-    numbers = (_integers64(outputs) & _BITS_53).astype(np.float64)
-    numbers *= 2.0**-53
     return numbers
 
 
@@ -270,32 +256,36 @@ class Outputs:
         self._pairs: list[F64 | None] = [None, None]  # of the outputs from 0 and from 1 on
         # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
         # such, others are put together of the radius, cosine and sine that each output gives.
-        self._blocks: dict[int, tuple[int, F32]] = {}
+        self._blocks: dict[int, F32] = {}
         self._parts: tuple[F32, F32, F32] | None = None
 
     def uniforms32(self, first: int, count: int) -> F32:
-        """`count` uniform numbers of an output each."""
+        """`count` uniform numbers in [0, 1), multiples of 2⁻²⁴, of an output each."""
         if self._singles is None:
-            self._singles = _uniforms32(self.words)
+            numbers = (self.words & _BITS_24).view(np.int32).astype(np.float32)
+            numbers *= _TO_UNIT
+            self._singles = numbers
         return self._singles[first : first + count]
 
     def uniforms64(self, first: int, count: int) -> F64:
-        """`count` uniform numbers of two outputs each."""
+        """`count` uniform numbers in [0, 1), multiples of 2⁻⁵³, of two outputs each."""
         odd, place = first % 2, first // 2
         numbers = self._pairs[odd]
         if numbers is None:
             end = self.size - (self.size - odd) % 2
-            numbers = self._pairs[odd] = _uniforms64(self.words[odd:end])
+            numbers = (_integers64(self.words[odd:end]) & _BITS_53).astype(np.float64)
+            numbers *= 2.0**-53
+            self._pairs[odd] = numbers
         return numbers[place : place + count]
 
     def normals32(self, first: int, count: int) -> F32:
         """`count` normal numbers, blocks of 16."""
-        found = self._blocks.get(first % 16)
-        if found is None:
-            size = (self.size - first) // 16 * 16
-            found = self._blocks[first % 16] = first, self._normals32(first, size)
-        place = first - found[0]
-        return found[1][place : place + count]
+        start = first % 16  # a thread that drew earlier outputs may come later
+        normals = self._blocks.get(start)
+        if normals is None:
+            normals = self._normals32(start, (self.size - start) // 16 * 16)
+            self._blocks[start] = normals
+        return normals[first - start : first - start + count]
 
     def _normals32(self, first: int, size: int) -> F32:
         if not self._blocks:
@@ -348,14 +338,15 @@ class Twister:
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
-        self._seed = seed % 2**64
-        if "_seeder" in vars(self):
-            self._seeder.seed(self._seed % 2**32)
-        self._ahead = _NOTHING
-        # The state tells a stream not drawn from yet from one that used up its 624 words.
-        self._fresh = True
-        # Normals come in pairs: the second of the last pair waits here for the next call.
-        self._spare: float | None = None
+        with self._lock:
+            self._seed = seed % 2**64
+            if "_seeder" in vars(self):
+                self._seeder.seed(self._seed % 2**32)
+            self._ahead = _NOTHING
+            # The state tells a stream not drawn from yet from one that used up its 624 words.
+            self._fresh = True
+            # Normals come in pairs: the second of the last pair waits here for the next call.
+            self._spare: float | None = None
         return self
 
     def initial_seed(self) -> int:
@@ -402,14 +393,15 @@ class Twister:
         self_consistent = int(words[1]) == _SEEDED | (_WORDS + 1 - position if position else 1)
         if position > _WORDS or not self_consistent:
             raise RuntimeError("Invalid mt19937 state")
-        self._bits.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": words[_KEY].astype(np.uint32), "pos": position or _WORDS},
-        }
-        self._ahead = _NOTHING
-        self._seed = int(words[0])
-        self._fresh = position == 0
-        self._spare = float(words[_SPARE].view(np.float64)) if words[_HAS_SPARE] else None
+        with self._lock:
+            self._bits.state = {
+                "bit_generator": "MT19937",
+                "state": {"key": words[_KEY].astype(np.uint32), "pos": position or _WORDS},
+            }
+            self._ahead = _NOTHING
+            self._seed = int(words[0])
+            self._fresh = position == 0
+            self._spare = float(words[_SPARE].view(np.float64)) if words[_HAS_SPARE] else None
         return self
 
     def clone_state(self) -> Self:

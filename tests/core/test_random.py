@@ -346,5 +346,40 @@ def test_threads_that_draw_first_share_a_stream() -> None:
     assert sorted(drawn) == sorted(Generator().uniform(16000).reshape(4000, 4).tolist())
 
 
+def test_numbers_of_outputs_in_any_order() -> None:
+    """A thread that has drawn may get its numbers after a thread that has drawn later."""
+    words = np.random.MT19937(0).random_raw(512).astype(np.uint32)
+    for first in (0, 5):
+        late = random.Outputs(words).normals32(first, 496)
+        outputs = random.Outputs(words)
+        for place in (32, 0, 480):
+            found = outputs.normals32(first + place, 16)
+            assert found.tolist() == late[place : place + 16].tolist()
+
+
+def test_a_seed_during_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, drawing, seeded = Generator(), threading.Event(), threading.Event()
+    raw = generator._bits.random_raw
+
+    def slow(count: int) -> Any:
+        drawn = raw(count)
+        drawing.set()
+        seeded.wait(0.05)  # in vain if the seed waits for the draw
+        return drawn
+
+    def work(number: int) -> None:
+        if number:
+            generator.uniform(4)
+        elif drawing.wait():
+            generator.manual_seed(5)
+            seeded.set()
+
+    bits = type("Bits", (), {"random_raw": staticmethod(slow)})
+    with monkeypatch.context() as patch:
+        patch.setattr(generator, "_bits", bits)
+        in_threads(work, 2)
+    assert (generator.uniform(4) == Generator().manual_seed(5).uniform(4)).all()
+
+
 def test_a_thread_that_begins_with_random_numbers_overflows_silently() -> None:
     in_threads(lambda _: Generator().normal(20, mean=0.0, std=1e39), 1)
