@@ -8,7 +8,7 @@ its own thread is in a region. Modules and other functions get there because the
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -134,9 +134,9 @@ def to_single(region: Any, arguments: Any) -> Cast:
 
 
 def to_single_alone(region: Any, arguments: Any) -> Cast:
-    """Convert all tensors to float32, unless the function is to return indices, too."""
+    """Convert all tensors to float32, unless `max_pool3d` is to return indices, too."""
     args, kwargs = arguments
-    if kwargs.get("return_indices") or args[-1] is True:
+    if kwargs.get("return_indices") or any(args[6:]):
         return lambda tensor: tensor
     return to_single(region, arguments)
 
@@ -232,28 +232,20 @@ def code_in_autocast(*args: Any, in_autocast: Any, **kwargs: Any) -> Any:
 substitutes = Substitutes("in_autocast", code_in_autocast)
 
 
+@cache  # only once it is over: another thread must not find a part of the functions
 def substitute_functions() -> None:
     """Find the functions of the table, before the first region."""
-    if all_found:
-        return
-    pairs = [
-        (function, rule)
-        for rule, homes in TABLE.items()
-        for home, names in homes.items()
-        for name in names.split()
-        for function in functions_of(import_module(home), name)
-    ]
-    for function, rule in pairs:
-        own = substitutes.own.get(function, function.__code__)
-        plain = FunctionType(
-            own, function.__globals__, own.co_name, function.__defaults__, function.__closure__
-        )
-        plain.__kwdefaults__ = function.__kwdefaults__
-        substitutes.add(function, partial(in_region, share_rule(plain), rule))
-    all_found[:] = pairs  # at the end: another thread must not find a part of them
-
-
-all_found: list[Any] = []
+    for rule, homes in TABLE.items():
+        for home, names in homes.items():
+            module = import_module(home)
+            for function in {f for name in names.split() for f in functions_of(module, name)}:
+                own = substitutes.own.get(function, function.__code__)
+                plain = FunctionType(
+                    own, function.__globals__, own.co_name, function.__defaults__,
+                    function.__closure__,
+                )  # fmt: skip
+                plain.__kwdefaults__ = function.__kwdefaults__
+                substitutes.add(function, partial(in_region, share_rule(plain), rule))
 
 
 def functions_of(module: Any, name: str) -> set[Any]:

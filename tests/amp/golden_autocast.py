@@ -149,6 +149,11 @@ forms
     dtypes(lambda a: F.scaled_dot_product_attention(a, a, a), "float32")
     dtypes(lambda a: torch.vmap(torch.mm)(a[None], a[None]), "float32")
     dtypes(lambda a: torch.func.grad(lambda w: F.mse_loss(a @ w, a))(a), "float32")
+    voxels = torch.ones(1, 1, 2, 2, 2)
+    for args in ((), (2, 0, 1, True), (2, 0, 1, True, False), (2, 0, 1, False, True)):
+        dtypes(lambda a: F.max_pool3d(voxels.to(a.dtype), 2, *args), "bfloat16")
+    for named in ({}, {"ceil_mode": True}, {"return_indices": True}):
+        dtypes(lambda a: F.max_pool3d(input=voxels.to(a.dtype), kernel_size=2, **named), "bfloat16")
     for mode in ("reflect", "replicate", "circular", "constant"):
         for k in (1, 2, 3):
             shape = (1, 1) + (4,) * k
