@@ -56,7 +56,7 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     return elements
 
 
-def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool) -> Tensors:
+def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool = False) -> Tensors:
     """Tensors to differentiate with respect to, distinct from the caller's ``inputs``.
 
     Args:
@@ -137,7 +137,7 @@ def jacobian(
     require(not forward, TOGETHER, *told)
     require(not (strict and vectorize), TOGETHER, "`vectorized=True`", "", "`vectorize=False`")
     with enable_grad():
-        points = prepare_inputs(inputs, "jacobian", create_graph, False)
+        points = prepare_inputs(inputs, "jacobian", create_graph)
         raw = func(*points)
         outputs = as_tuple(raw, OUTPUTS, "jacobian")
         if strict:
@@ -150,9 +150,7 @@ def jacobian(
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
-def jacobian_block(
-    out: Tensor, inputs: Tensors, create_graph: bool, strict: str = ""
-) -> Tensors:  # fmt: skip
+def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool, strict: str = "") -> Tensors:
     """The Jacobian of one output for each input, by one backward pass per output element."""
     rows = []
     for element in range(out.numel()):
@@ -181,7 +179,7 @@ def hessian(
         the input's shape + the input's shape. Several inputs give tuples of tuples over inputs.
 
     Raises:
-        RuntimeError: if ``func`` returns more than one element.
+        RuntimeError: if ``func`` returns more than one element, or for what ``strict`` refuses.
     """
     as_tuple(inputs, "inputs", "hessian")
 
@@ -217,7 +215,7 @@ def vjp(
         RuntimeError: if ``v`` does not fit the outputs, or for what ``strict`` refuses.
     """
     with enable_grad():
-        points = prepare_inputs(inputs, "vjp", create_graph, False)
+        points = prepare_inputs(inputs, "vjp", create_graph)
         raw = func(*points)
         outputs = as_tuple(raw, OUTPUTS, "vjp")
         if strict:
@@ -267,13 +265,15 @@ def jvp(
     """The outputs of a function, and the product of its Jacobian with a vector.
 
     Args:
-        func, inputs, create_graph, strict: see `jacobian`.
+        func, inputs, create_graph: see `jacobian`.
         v: for each input, a tensor in its shape; optional for one input of one element.
+        strict: must be False.
 
     Returns:
         The results of ``func``, and for each of them a tensor in its shape.
 
     Raises:
+        NotImplementedError: for ``strict``.
         RuntimeError: if ``v`` does not fit the inputs.
     """
     with enable_grad():
@@ -295,13 +295,15 @@ def vhp(
 
     Args:
         func: a function of tensors that returns a tensor of one element.
-        inputs, create_graph, strict: see `jacobian`.
+        inputs, create_graph: see `jacobian`.
         v: for each input, a tensor in its shape; optional for one input of one element.
+        strict: must be False.
 
     Returns:
         The result of ``func``, and for each input a tensor in its shape.
 
     Raises:
+        NotImplementedError: for ``strict``.
         RuntimeError: if ``v`` does not fit the inputs, or ``func`` returns more than one element.
     """
     return hessian_product("vhp", func, inputs, v, create_graph, strict)
