@@ -262,7 +262,6 @@ class Joint:
         changing: whether the arguments contain lists or dicts, which users may change.
         memory: the memory of each argument, by its path.
         read_outputs: the numbers of the outputs whose values the second half reads.
-        places: for each end, the largest number of gradients that arrive at it.
         groups: of the step's nodes with saved values, which a pass frees together.
         leads: for each output, the ends that its graph leads to.
         lasting: whether a pass may need no values that are freed, so that others can follow it.
@@ -295,10 +294,7 @@ class Joint:
         }
         paths = {id(tensor): path for path, tensor in arguments.free}
         ends = [tensor for _, tensor in arguments.free if tensor.requires_grad]
-        self.edges: list[int] = []
-        self.refs: list[Ref] = []
         self.differentiate(ends, known)
-        self.edges += sorted((self.places - Counter(self.edges)).elements())
         read, others = self.reads(known)
         places: list[list[Any]] = [
             [paths.get(id(t), t) for t in tensors] for tensors in (ends, read, others)
@@ -333,14 +329,15 @@ class Joint:
             raise Refused(MAKES_LEAF)
         numbers |= {edge_of(leaf): len(numbers) + number for number, leaf in enumerate(leaves)}
         self.find_groups([n for n in nodes if not isinstance(n, AccumulateGrad)], numbers)
-        for end, g in joint_gradients(self.outputs, tangents, ends, retain_graph=True):
-            self.edges.append(end)
-            self.refs.append(self.tape.ref(vars(g)["_array"]))
+        found = joint_gradients(self.outputs, tangents, ends, retain_graph=True)
+        self.refs: list[Ref] = [self.tape.ref(vars(g)["_array"]) for _, g in found]
+        arrived = [end for end, _ in found]
+        every = [edge for node in nodes for edge in node.next_functions]
+        places = Counter([numbers[edge] for edge in every if edge in numbers])
+        self.edges = arrived + sorted((places - Counter(arrived)).elements())
 
     def find_groups(self, nodes: list[Node], numbers: dict[Any, int]) -> None:
-        """Set `places`, `groups`, `leads` and `lasting` from the step's nodes and ends."""
-        edges = [edge for node in nodes for edge in node.next_functions]
-        self.places = Counter([numbers[edge] for edge in edges if edge in numbers])
+        """Set `groups`, `leads` and `lasting` from the step's nodes and ends."""
         groups: dict[Any, Group] = groups_of(self.outputs, nodes, numbers)
         self.groups = list({group for node, group in groups.items() if node.keeps_values})
         self.leads = [groups[tensor.grad_fn][1] for tensor in self.outputs]
