@@ -193,7 +193,9 @@ def autocast_decrement_nesting() -> int:
     return state.nesting
 
 
-FORMER = "torch.{0} is deprecated. Please use torch.{1} instead."
+def warn_of_former(name: str, instead: str) -> None:
+    """Warn of a name that PyTorch deprecates."""
+    warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning)
 
 
 def get_autocast_cpu_dtype() -> DType:
@@ -202,8 +204,7 @@ def get_autocast_cpu_dtype() -> DType:
     Warns:
         DeprecationWarning: always.
     """
-    text = FORMER.format("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
-    warn(text, DeprecationWarning)
+    warn_of_former("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
     return get_autocast_dtype("cpu")
 
 
@@ -213,8 +214,7 @@ def is_autocast_cpu_enabled() -> bool:
     Warns:
         DeprecationWarning: always.
     """
-    text = FORMER.format("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
-    warn(text, DeprecationWarning)
+    warn_of_former("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return is_autocast_enabled("cpu")
 
 
@@ -224,8 +224,7 @@ def set_autocast_cpu_dtype(dtype: DType) -> None:
     Warns:
         DeprecationWarning: always.
     """
-    text = FORMER.format("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
-    warn(text, DeprecationWarning)
+    warn_of_former("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     set_autocast_dtype("cpu", dtype)
 
 
@@ -235,10 +234,7 @@ def set_autocast_cpu_enabled(enabled: bool) -> None:
     Warns:
         DeprecationWarning: always.
     """
-    text = FORMER.format(
-        "set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)"
-    )
-    warn(text, DeprecationWarning)
+    warn_of_former("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     set_autocast_enabled("cpu", enabled)
 
 
