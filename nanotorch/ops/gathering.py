@@ -488,7 +488,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     target = input if input.ndim else input.reshape(1)
     places = np.unravel_index(index.reshape(-1) % max(input.size, 1), target.shape)
     if accumulate:
-        np.add.at(target, places, source.reshape(-1))
+        add_rows(target, places, source.reshape(-1))
     else:
         target[places] = source.reshape(-1)
     return input

@@ -475,11 +475,6 @@ def baddbmm(
     return add_scaled(scale_array(product(batch1, batch2), alpha), input, beta)
 
 
-def repeat_for_batch(g: Any, count: int) -> Any:
-    """``g``, repeated for each of the ``count`` matrices of a batch."""
-    return expand_to(unsqueeze(g, 0), (count, *g.shape))
-
-
 def unfold_layer(node: Any) -> None:
     """Turn the node of `layer` into PyTorch's nodes: `addmm`, and `t` for the weight.
 
