@@ -227,13 +227,13 @@ def writable(g: Any) -> Any:
     return np.array(g) if g.__class__ is ndarray and not g.flags.writeable else g
 
 
-def count_consumers(roots: Iterable[Edge]) -> tuple[dict[Any, int], dict[Any, set[int]]]:
+def count_consumers(roots: Iterable[tuple[Any, int]]) -> tuple[dict[Any, int], dict[Any, set[int]]]:
     """How many edges lead to each node that the roots reach; 0 for the roots themselves.
 
     Also returns, for a node whose outputs lead to different edges, the positions of the others.
     """
     consumers: dict[Any, int] = {node: 0 for node, _ in roots}
-    found: list[Any] = list({(n, 0 if n.leads is None else k): None for n, k in roots})  # type: ignore[union-attr]
+    found = list({(n, 0 if n.leads is None else k): None for n, k in roots})
     unreached: dict[Any, set[int]] = {}
     for node, output in found:  # the list grows while the loop runs
         edges = node.materialize()._edges
