@@ -157,29 +157,6 @@ def joint_gradients(
 Group = tuple[frozenset[int], frozenset[int]]
 
 
-def groups_of(
-    outputs: list[Tensor], nodes: list[Node], numbers: dict[Any, int]
-) -> dict[Node, Group]:
-    """For each node of a step, the numbers of the outputs and the ends that it connects.
-
-    Args:
-        numbers: for each edge at which the graph of the step ends, its number.
-    """
-    order = sorted(nodes, key=lambda node: node._sequence)
-    before: dict[Any, set[int]] = {node: set() for node in order}
-    behind: dict[Any, set[int]] = {node: set() for node in order}
-    for number, tensor in enumerate(outputs):
-        before[tensor.grad_fn].add(number)
-    for node in order:
-        for edge in node.next_functions:
-            behind[node] |= {numbers[edge]} if edge in numbers else behind.get(edge[0], set())
-    for node in reversed(order):
-        for edge in node.next_functions:
-            if edge not in numbers and edge[0] in before:
-                before[edge[0]] |= before[node]
-    return {node: (frozenset(before[node]), frozenset(behind[node])) for node in order}
-
-
 class CompiledFunctionBackward(Node):
     """The node of a replay's results; each plan has a subclass.
 
@@ -337,10 +314,24 @@ class Joint:
         self.edges = arrived + sorted((places - Counter(arrived)).elements())
 
     def find_groups(self, nodes: list[Node], numbers: dict[Any, int]) -> None:
-        """Set `groups`, `leads` and `lasting` from the step's nodes and ends."""
-        groups: dict[Any, Group] = groups_of(self.outputs, nodes, numbers)
-        self.groups = list({group for node, group in groups.items() if node.keeps_values})
-        self.leads = [groups[tensor.grad_fn][1] for tensor in self.outputs]
+        """Set `groups`, `leads` and `lasting` from the step's nodes and the numbers of its ends."""
+        order = sorted(nodes, key=lambda node: node._sequence)  # edges lead to lower numbers
+        before: dict[Any, set[int]] = {node: set() for node in order}
+        behind: dict[Any, set[int]] = {node: set() for node in order}
+        for number, tensor in enumerate(self.outputs):
+            before[tensor.grad_fn].add(number)
+        for node in order:
+            for edge in node.next_functions:
+                behind[node] |= {numbers[edge]} if edge in numbers else behind.get(edge[0], set())
+        for node in reversed(order):
+            for edge in node.next_functions:
+                if edge not in numbers and edge[0] in before:
+                    before[edge[0]] |= before[node]
+        self.groups: list[Group] = list({
+            (frozenset(before[node]), frozenset(behind[node]))
+            for node in order if node.keeps_values
+        })  # fmt: skip
+        self.leads = [behind[tensor.grad_fn] for tensor in self.outputs]
         self.lasting = not all(
             any(output in outputs and end in behind for outputs, behind in self.groups)
             for output, leads in enumerate(self.leads)
