@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import PACKAGE, CallSite, call_site_at, call_site_of, paragraph, warn
 from nanotorch._core.graph import CopySlices, Node, anomaly, write
 
@@ -32,7 +33,7 @@ class NonFiniteWarning(UserWarning):
 
 def nonfinite_level(value: Any) -> int:
     """The level of an array, a tensor, a number, or a sequence of them; 0 for anything else."""
-    array = getattr(value, "_array", value)
+    array = widen(getattr(value, "_array", value))
     if isinstance(array, (np.ndarray, np.floating)):
         if array.dtype.kind != "f" or np.logical_and.reduce(np.isfinite(array), None):
             return FINITE
@@ -64,8 +65,9 @@ class Range(NamedTuple):
     @classmethod
     def of(cls, name: str, value: Any) -> "Range":
         """Describe an array, a tensor or a number."""
-        array = np.asarray(getattr(value, "_array", value))
-        dtype = str(array.dtype) if hasattr(value, "dtype") else type(value).__name__
+        held = getattr(value, "_array", value)
+        dtype = held.dtype.name if hasattr(value, "dtype") else type(value).__name__
+        array = np.asarray(widen(held))
         count, finite = (0, 0, 0), array
         if nonfinite_level(array):
             nan, inf = np.count_nonzero(np.isnan(array)), np.count_nonzero(np.isposinf(array))
