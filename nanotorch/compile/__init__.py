@@ -42,9 +42,10 @@ def compile(
     the tensors, modules, attributes, numbers and functions that it reaches; training and grad mode;
     autocast. If something has changed, the step is captured again. An optimizer's options, such as
     a scheduled learning rate, are read at every call. Some steps cannot be replayed: Python that
-    depends on the values of tensors, prints, random numbers of other libraries, variables that the
-    step changes. Such a function runs uncompiled in this grad mode, with one warning that names the
-    line. In anomaly mode and under `saved_tensors_hooks`, every function runs uncompiled.
+    depends on the values of tensors, prints, bfloat16, random numbers of other libraries, variables
+    that the step changes. Such a function runs uncompiled in this grad mode and autocast, with one
+    warning that names the line. In anomaly mode and under `saved_tensors_hooks`, every
+    function runs uncompiled.
 
     After an error in the middle of a replay, the memory that was written is restored. Then the step
     runs uncompiled and raises its own error.

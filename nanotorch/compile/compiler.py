@@ -13,6 +13,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.autocast import cache_of_its_own, substitutes
 from nanotorch._core.autocast import state as autocast
+from nanotorch._core.batched import in_single
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes, next_change
@@ -36,6 +37,7 @@ from nanotorch.compile.guards import (
     watch_library,
 )
 from nanotorch.compile.joint import Layouts, layouts_of
+from nanotorch.compile.recorder import STEPWISE
 from nanotorch.compile.tape import (
     SLOT,
     TEMPORARY,
@@ -818,6 +820,8 @@ class Compiler:
         self.watched[where] = any(map(has_graph, parts(Tensor, result)))
         self.codes |= watcher.codes
         self.library |= watcher.library
+        if in_single.__code__ in watcher.library:  # not under trace, which could not undo the step
+            watcher.problem = f"{site_of(self.function)}: {STEPWISE}"
         if watcher.problem is not None:
             self.give_up(watcher.problem)
         return result

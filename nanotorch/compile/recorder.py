@@ -345,6 +345,7 @@ OF_NO_FIXED_SHAPE = {
 # Functions that accept ``out`` as a further argument.
 DOTS = (np.dot, np.ndarray.dot)  # the method is faster
 
+STEPWISE = "bfloat16 is computed operation by operation"
 UNKNOWN = "a tensor is used that is neither an argument nor a variable in reach"
 
 
@@ -419,7 +420,7 @@ class Recorder:
         if not self.live:
             return array
         if isinstance(array, Bfloat16Array):
-            self.refuse("bfloat16 is computed operation by operation")
+            self.refuse(STEPWISE)
             return array
         known = id(tensor) in self.known
         if not (known or id(tensor) in self.made or tensor._is_number):

@@ -107,6 +107,28 @@ def test_a_compiled_step_runs_as_it_is() -> None:
     assert step().item() == torch.tensor(3 * float(round_to_bfloat16(1.01))).to(BFLOAT16).item()
 
 
+def test_a_compiled_step_in_autocast_runs_as_it_is() -> None:
+    weight = torch.ones(2, 2, requires_grad=True)
+
+    @torch.compile
+    def step() -> float:
+        weight.grad = None
+        with torch.autocast("cpu"):
+            loss = (weight @ torch.ones(2, 2)).sum()
+        loss.backward()
+        return float(weight.grad.sum())
+
+    with pytest.warns(UserWarning, match="bfloat16 is computed operation by operation"):
+        assert [step() for _ in range(4)] == [8.0] * 4
+
+
+def test_anomaly_mode_sees_what_is_not_finite() -> None:
+    with torch.autograd.set_detect_anomaly(True), torch.autocast("cpu"):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+        with pytest.warns(UserWarning, match="log gave nan in all 2 elements"):
+            torch.full((2,), -1.0, dtype=BFLOAT16).log()
+
+
 def test_an_error_tells_of_operands_with_a_history() -> None:
     weight = torch.zeros(5, 3, dtype=torch.bfloat16, requires_grad=True)
     x, bias = torch.zeros(3, 4, dtype=torch.bfloat16), torch.zeros(5, dtype=torch.bfloat16)
