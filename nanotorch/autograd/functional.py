@@ -22,8 +22,6 @@ from nanotorch.ops.arguments import require
 Tensors = tuple[Tensor, ...]
 Func = Callable[..., Any]
 OUTPUTS = "outputs of the function"
-JACOBIAN = "The jacobian of the user-provided function"
-INDEPENDENT = "{} is independent of input {}. This is not allowed in strict mode{}."
 DETACHED = (
     "Output {} of the user-provided function does not require gradients. The outputs must be "
     "computed in a differentiable manner from the input when running in strict mode."
@@ -34,6 +32,33 @@ LINEAR = (
     "should ensure that your function is twice differentiable and that the jacobian depends on the "
     "inputs (this would be violated by a linear function for example)."
 )
+
+
+def refusal(what: str, of: str = "input {}", when: str = "") -> str:
+    """The text of an error of ``strict``, with a place for a number."""
+    return f"{what} is independent of {of}. This is not allowed in strict mode{when}."
+
+
+THE_JACOBIAN = "The jacobian of the user-provided function"
+THE_HESSIAN = "The hessian of the user-provided function"
+# The texts for an input without a gradient and for a gradient that is constant, for each step.
+OF_OUTPUT = (
+    refusal("The output of the user-provided function"),
+    refusal(THE_JACOBIAN, when=" when create_graph=True"),
+)
+OF_PRODUCT = (
+    refusal(
+        "The gradient with respect to the input",
+        "entry {} in the grad_outputs when using the double backward trick to compute forward mode "
+        "gradients",
+    ),
+    OF_OUTPUT[1],
+)
+OF_GRADIENT = (
+    OF_OUTPUT[0],
+    refusal("The gradient with respect to input {}", "the inputs of the user-provided function"),
+)
+OF_JACOBIAN = refusal(THE_JACOBIAN), refusal(THE_HESSIAN, when=" when create_graph=True")
 TOGETHER = (
     "torch.autograd.functional.jacobian: `strict=True` and {} are not supported together{}. Please "
     "either set `strict=False` or {}."
@@ -56,17 +81,12 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     return elements
 
 
-def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool = False) -> Tensors:
+def prepare_inputs(inputs: Any, function: str, create_graph: bool) -> Tensors:
     """Tensors to differentiate with respect to, distinct from the caller's ``inputs``.
 
     Args:
         create_graph: whether gradients of the results reach the caller's tensors.
-        strict: must be False.
     """
-    if strict:
-        raise NotImplementedError(
-            f"{function}: strict=True is not supported; unused inputs get zeros"
-        )
     return tuple(
         t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_()
         for t in as_tuple(inputs, "inputs", function)
@@ -75,14 +95,15 @@ def prepare_inputs(inputs: Any, function: str, create_graph: bool, strict: bool 
 
 def vector_jacobian(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None],
-    create_graph: bool, strict: str = "",
+    create_graph: bool, strict: Sequence[str] = (),
 ) -> Tensors:  # fmt: skip
     """The gradient of the weighted outputs with respect to each input; zeros for an unused one.
 
     The graph is kept.
 
     Args:
-        strict: the name of the outputs in the error for an unused input; empty to accept it.
+        strict: the texts of the errors for an unused input and, with ``create_graph``, for a
+            constant gradient; empty to accept both.
     """
     pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
     found: Sequence[Tensor | None] = [None] * len(inputs)
@@ -93,16 +114,19 @@ def vector_jacobian(
                 retain_graph=True, create_graph=create_graph, allow_unused=True,
             )  # fmt: skip
     for position, g in enumerate(found if strict else ()):
-        require(g is not None, INDEPENDENT, f"{strict} of the user-provided function", position, "")
+        require(g is not None, strict[0], position)
         constant = create_graph and g is not None and not g.requires_grad
-        require(not constant, INDEPENDENT, JACOBIAN, position, " when create_graph=True")
+        require(not constant, strict[1], position)
     return tuple(ops.zeros_like(t) if g is None else g for g, t in zip(found, inputs, strict=True))
 
 
-def require_differentiable(outputs: Tensors) -> None:
-    """Refuse outputs that do not depend on the inputs, for ``strict``."""
-    for position, out in enumerate(outputs):
+def evaluate(func: Func, points: Tensors, function: str, strict: bool) -> tuple[Any, Tensors]:
+    """The result of the user's function, and its tensors; ``strict``: each depends on an input."""
+    raw = func(*points)
+    outputs = as_tuple(raw, OUTPUTS, function)
+    for position, out in enumerate(outputs if strict else ()):
         require(out.requires_grad, DETACHED, position)
+    return raw, outputs
 
 
 def finish_results(results: Tensors, like: Any, create_graph: bool) -> Any:
@@ -138,19 +162,20 @@ def jacobian(
     require(not (strict and vectorize), TOGETHER, "`vectorized=True`", "", "`vectorize=False`")
     with enable_grad():
         points = prepare_inputs(inputs, "jacobian", create_graph)
-        raw = func(*points)
-        outputs = as_tuple(raw, OUTPUTS, "jacobian")
-        if strict:
-            require_differentiable(outputs)
+        raw, outputs = evaluate(func, points, "jacobian", strict)
         results = []
         for position, out in enumerate(outputs):
-            name = f"Output {position}" if strict else ""
-            block = jacobian_block(out, points, create_graph, name)
+            unused = refusal(f"Output {position} of the user-provided function")
+            block = jacobian_block(
+                out, points, create_graph, (unused, OF_OUTPUT[1]) if strict else ()
+            )
             results.append(finish_results(block, inputs, create_graph))
     return results[0] if isinstance(raw, Tensor) else tuple(results)
 
 
-def jacobian_block(out: Tensor, inputs: Tensors, create_graph: bool, strict: str = "") -> Tensors:
+def jacobian_block(
+    out: Tensor, inputs: Tensors, create_graph: bool, strict: Sequence[str] = ()
+) -> Tensors:  # fmt: skip
     """The Jacobian of one output for each input, by one backward pass per output element."""
     rows = []
     for element in range(out.numel()):
@@ -187,13 +212,9 @@ def hessian(
         # Differentiate with respect to views. Values that already depend on a point do not depend
         # on its view.
         inner = tuple(t.view_as(t) for t in points)
-        raw = func(*inner)
+        raw, _ = evaluate(func, inner, "hessian", strict)
         require_number(raw, "hessian")
-        if strict:
-            require_differentiable((raw,))
-        first = vector_jacobian([raw], inner, [None], True)
-        for position, g in enumerate(first if strict else ()):
-            require(g.requires_grad, LINEAR, position)
+        first = vector_jacobian([raw], inner, [None], True, (LINEAR, LINEAR) if strict else ())
         return first[0] if isinstance(inputs, Tensor) else first
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -216,14 +237,9 @@ def vjp(
     """
     with enable_grad():
         points = prepare_inputs(inputs, "vjp", create_graph)
-        raw = func(*points)
-        outputs = as_tuple(raw, OUTPUTS, "vjp")
-        if strict:
-            require_differentiable(outputs)
+        raw, outputs = evaluate(func, points, "vjp", strict)
         weights = checked_vector(v, outputs, "vjp", "user-provided function returns")
-        found = vector_jacobian(
-            outputs, points, weights, create_graph, "The output" if strict else ""
-        )
+        found = vector_jacobian(outputs, points, weights, create_graph, OF_OUTPUT if strict else ())
     return finish_results(outputs, raw, create_graph), finish_results(found, inputs, create_graph)
 
 
@@ -249,7 +265,6 @@ def checked_vector(v: Any, like: Tensors, function: str, of: str) -> Sequence[Te
 
 def require_number(raw: Any, function: str) -> None:
     """Refuse a result of the user's function that is not a tensor of one element."""
-    as_tuple(raw, OUTPUTS, function)
     told = "The function given to {} should return a single Tensor"
     require(isinstance(raw, Tensor), told, function)
     told = "The Tensor returned by the function given to {} should contain a single element"
@@ -265,26 +280,23 @@ def jvp(
     """The outputs of a function, and the product of its Jacobian with a vector.
 
     Args:
-        func, inputs, create_graph: see `jacobian`.
+        func, inputs, create_graph, strict: see `jacobian`.
         v: for each input, a tensor in its shape; optional for one input of one element.
-        strict: must be False.
 
     Returns:
         The results of ``func``, and for each of them a tensor in its shape.
 
     Raises:
-        NotImplementedError: for ``strict``.
-        RuntimeError: if ``v`` does not fit the inputs.
+        RuntimeError: if ``v`` does not fit the inputs, or for what ``strict`` refuses.
     """
     with enable_grad():
-        points = prepare_inputs(inputs, "jvp", create_graph, strict)
+        points = prepare_inputs(inputs, "jvp", create_graph)
         vector = checked_vector(v, points, "jvp", OF_INPUTS)
-        raw = func(*points)
-        outputs = as_tuple(raw, OUTPUTS, "jvp")
+        raw, outputs = evaluate(func, points, "jvp", strict)
         # A product with a vector from the left is linear in that vector: its derivative is ours.
         left = tuple(ops.zeros_like(out).requires_grad_() for out in outputs)
-        products = vector_jacobian(outputs, points, left, True)
-        found = vector_jacobian(products, left, vector, create_graph)
+        products = vector_jacobian(outputs, points, left, True, OF_GRADIENT if strict else ())
+        found = vector_jacobian(products, left, vector, create_graph, OF_PRODUCT if strict else ())
     return finish_results(outputs, raw, create_graph), finish_results(found, raw, create_graph)
 
 
@@ -295,16 +307,15 @@ def vhp(
 
     Args:
         func: a function of tensors that returns a tensor of one element.
-        inputs, create_graph: see `jacobian`.
+        inputs, create_graph, strict: see `jacobian`.
         v: for each input, a tensor in its shape; optional for one input of one element.
-        strict: must be False.
 
     Returns:
         The result of ``func``, and for each input a tensor in its shape.
 
     Raises:
-        NotImplementedError: for ``strict``.
-        RuntimeError: if ``v`` does not fit the inputs, or ``func`` returns more than one element.
+        RuntimeError: if ``v`` does not fit the inputs, if ``func`` returns more than one element,
+            or for what ``strict`` refuses.
     """
     return hessian_product("vhp", func, inputs, v, create_graph, strict)
 
@@ -321,12 +332,14 @@ def hessian_product(
 ) -> tuple[Any, Any]:
     """The body of `vhp` and `hvp`: Hessians are symmetric."""
     with enable_grad():
-        points = prepare_inputs(inputs, name, create_graph, strict)
+        points = prepare_inputs(inputs, name, create_graph)
         vector = checked_vector(v, points, name, OF_INPUTS)
-        raw = func(*points)
+        raw, _ = evaluate(func, points, name, strict)
         require_number(raw, name)
-        first = vector_jacobian([raw], points, [None], True)
-        found = vector_jacobian(first, points, vector, create_graph)
+        first = vector_jacobian(
+            [raw], points, [None], True, (OF_OUTPUT[0], LINEAR) if strict else ()
+        )
+        found = vector_jacobian(first, points, vector, create_graph, OF_JACOBIAN if strict else ())
     return finish_results((raw,), raw, create_graph), finish_results(found, inputs, create_graph)
 
 

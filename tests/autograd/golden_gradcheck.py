@@ -206,7 +206,10 @@ def strictly(torch: Any) -> Any:
         "linear": (lambda x: x * 2, one), "square": (lambda x: x * x, one),
         "of one": (lambda x, y: x * 2, two), "of both": (lambda x, y: x**2 * y**2, two),
         "in part": (lambda x: (x * x, torch.ones(2)), one),
+        "square of one": (lambda x, y: x * x, two), "cube": (lambda x: x**3, one),
+        "cut": (lambda x: cut(x) * 1, one), "cut twice": (lambda x: cut(x * x), one),
     }  # fmt: skip
+    cut = make(torch, lambda ctx, x: x * 2, lambda ctx, g: g.detach() * 2).apply
     for name, (function, inputs) in functions.items():
         for options in ({}, {"create_graph": True}):
             key = f"{name} {options}"
@@ -216,6 +219,12 @@ def strictly(torch: Any) -> Any:
                 total = lambda *x, function=function: function(*x).sum()  # noqa: E731
                 answers[f"hessian {key}"] = raised(f.hessian, total, inputs, **strict)
                 answers[f"vjp {key}"] = raised(f.vjp, function, inputs, one, **strict)
+                for product in (f.jvp, f.hvp, f.vhp):
+                    of = function if product is f.jvp else total
+                    answer = raised(product, of, inputs, inputs, **strict)
+                    answers[f"{product.__name__} {key}"] = answer
+        for product in (f.hvp, f.vhp) if name == "in part" else ():
+            answers[f"{product.__name__} {key}"] = raised(product, function, one, one, strict=True)
     linear = functions["linear"][0]
     answers["vectorized"] = raised(f.jacobian, linear, one, strict=True, vectorize=True)
     answers["forward"] = raised(f.jacobian, linear, one, strict=True, strategy="forward-mode")
