@@ -15,15 +15,16 @@ if _TYPE_CHECKING:
 
 _HOMES = {
     "distribution": "Independent kl_divergence register_kl",
-    "families": "Bernoulli Beta Categorical Exponential Gamma Laplace Multinomial "
-    "MultivariateNormal Normal Poisson Uniform",
+    "families": "Bernoulli Beta Binomial Categorical Dirichlet Exponential Gamma Gumbel Laplace "
+    "MixtureSameFamily Multinomial MultivariateNormal Normal OneHotCategorical Poisson StudentT "
+    "Uniform",
     "transforms": "AffineTransform ComposeTransform ExpTransform IndependentTransform LogNormal "
     "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
     "Transform TransformedDistribution biject_to identity_transform transform_to",
 }
 # PyTorch has a module for each distribution.
 for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistribution".split():
-    _file = _sub(r"\B([A-Z])", r"_\1", _name).lower()
+    _file = {"StudentT": "studentT"}.get(_name) or _sub(r"\B([A-Z])", r"_\1", _name).lower()
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {__name__: _name})
 for _file, _home, _names in (
     ("kl", "distribution", "kl_divergence register_kl"),

@@ -107,6 +107,13 @@ class Simplex(
     """Vectors of non-negative numbers with sum 1."""
 
 
+class OneHot(
+    Constraint, is_discrete=True, event_dim=1,
+    test=lambda x: (x.eq(0) | x.eq(1)).all(-1) & x.sum(-1).eq(1),
+):  # fmt: skip
+    """Vectors of zeros with a single 1."""
+
+
 class LowerTriangular(Constraint, test=is_lower, event_dim=2):
     """Matrices with zeros above the diagonal."""
 
@@ -145,6 +152,21 @@ class IndependentConstraint(Constraint):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """Values that fulfil the constraint of every component of a mixture."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Tensor:
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_constraint!r})"
 
 
 def with_event_dims(constraint: Any, dims: int) -> Any:
@@ -188,6 +210,7 @@ def is_dependent(constraint: Any) -> bool:
 
 
 dependent, real, boolean, simplex = Dependent(), Real(), Boolean(), Simplex()
+one_hot = OneHot()
 positive, nonnegative, unit_interval = GreaterThan(0.0), GreaterThanEq(0.0), Interval(0.0, 1.0)
 nonnegative_integer, positive_integer = IntegerGreaterThan(0), IntegerGreaterThan(1)
 lower_triangular, lower_cholesky = LowerTriangular(), LowerCholesky()

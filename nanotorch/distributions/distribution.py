@@ -192,8 +192,9 @@ class Distribution:
         """All possible values of samples, along a new first dimension."""
         if not self.has_enumerate_support:
             raise NotImplementedError
-        values: Tensor = self._values.view(-1, *[1] * len(self._batch_shape))
-        return values.expand(-1, *self._batch_shape) if expand else values
+        shape = [1] * len(self._batch_shape)
+        values: Tensor = self._values.view(-1, *shape, *self._event_shape)
+        return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The distribution with a larger batch; its parameters are views of these."""

@@ -1,10 +1,11 @@
 """Distributions, each declared by its parameters and formulas.
 
-The gamma, Dirichlet and Poisson samplers use PyTorch's algorithms.
+The gamma, Dirichlet, Poisson and binomial samplers use PyTorch's algorithms.
 """
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -14,18 +15,27 @@ from nanotorch._core.dtypes import Size, finfo
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd.function import Function
 from nanotorch.distributions import constraints as c
-from nanotorch.distributions.constraints import Constraint, dependent_property
+from nanotorch.distributions.constraints import (
+    Constraint,
+    dependent_property,
+    with_event_dims,
+)
 from nanotorch.distributions.distribution import (
+    EMPTY,
+    Distribution,
     Family,
     _standard_normal,
     by,
     formula,
     lazy_property,
+    register_kl,
 )
-from nanotorch.nn.functional import softplus
+from nanotorch.nn.functional import logsigmoid, one_hot, softplus
 from nanotorch.ops.activation import digamma
+from nanotorch.ops.arguments import require
 from nanotorch.ops.binary import xlogy
-from nanotorch.ops.creation import arange
+from nanotorch.ops.creation import arange, eye, full_like
+from nanotorch.ops.joining import stack
 from nanotorch.ops.random import default_generator
 
 THIRD = float(np.float32(1) / np.float32(3))
@@ -84,12 +94,48 @@ def one_poisson(rate: float) -> int:
             return k
 
 
-def map_numbers(function: Callable[[float], float], values: Tensor) -> Tensor:
-    """The results of a function for each number, in order, as a tensor of the same shape."""
-    array = values._array
-    return wrap(
-        np.array([function(v) for v in array.ravel().tolist()], array.dtype).reshape(array.shape)
-    )
+def one_binomial(count: Any, chance: Any, kind: Any) -> Any:
+    """A binomial sample: by waiting times for means below 10, else by Hörmann's rejection."""
+    n, p = kind(count), kind(chance)
+    if not (n > 0 and p > 0):
+        return abs(0 * n * p)
+    if p > 0.5:
+        return n - one_binomial(n, kind(1) - p, kind)
+    if n * p < 10:
+        waited, found, log = 0.0, 0, math.log1p(-p)
+        while (waited := waited + math.ceil(math.log(uniform()) / log)) <= n:
+            found += 1
+        return found
+    stddev, odds = math.sqrt(n * p * (1 - p)), math.log(p / (1 - p))
+    b = 1.15 + 2.53 * stddev
+    a, border = -0.0873 + 0.0248 * b + 0.01 * float(p), 0.92 - 4.2 / b
+    mode = math.floor((n + 1) * p)
+
+    def log_weight(k: int) -> float:
+        return k * odds - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + float(n * p) + 0.5)
+        if not 0 <= k <= n:
+            continue
+        if us >= 0.07 and v <= border:
+            return k
+        left = math.log(v * (2.83 + 5.1 / b) * stddev / (a / (us * us) + b))
+        if left <= log_weight(k) - log_weight(mode):
+            return k
+
+
+def map_numbers(function: Callable[..., float], *values: Tensor) -> Tensor:
+    """The results of a function for each number, in order, as a tensor of the same shape.
+
+    Args:
+        values: one tensor for each argument of ``function``, all of one shape.
+    """
+    array = values[0]._array
+    rows = zip(*(v._array.ravel().tolist() for v in values), strict=True)
+    return wrap(np.array([function(*row) for row in rows], array.dtype).reshape(array.shape))
 
 
 def psi(values: np.ndarray) -> Any:
@@ -336,11 +382,6 @@ class Gamma(Family, concentration=c.positive, rate=c.positive):
         return b * (self.rate / q.rate).log() + powers + (q.rate - self.rate) * (a / self.rate)
 
 
-def log_beta(a: Tensor, b: Tensor) -> Tensor:
-    """The logarithm of the beta function."""
-    return a.lgamma() + b.lgamma() - (a + b).lgamma()
-
-
 class Beta(Family, concentration1=c.positive, concentration0=c.positive):
     """Density proportional to x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) in [0, 1].
 
@@ -352,30 +393,127 @@ class Beta(Family, concentration1=c.positive, concentration0=c.positive):
     support = c.unit_interval
     mean = property(by(lambda a, b: a / (a + b)))
     variance = property(by(lambda a, b: a * b / ((a + b).pow(2) * (a + b + 1))))
-    _log_prob = by(lambda x, a, b: xlogy(a - 1, x) + xlogy(b - 1, 1 - x) - log_beta(a, b))
-
-    @property
-    def mode(self) -> Tensor:
-        """The mode; at 0 and 1, with PyTorch's choice."""
-        a, b = self.concentration1, self.concentration0
-        above, below = (a - 1).clamp(min=0), (b - 1).clamp(min=0)
-        return (above / (above + below)).masked_fill((a < 1) & (b < 1), 1.0)
-
-    def _draw(self, shape: Size) -> Tensor:
-        both = self.concentration1.expand(shape), self.concentration0.expand(shape)
-        return draw_dirichlet(ops.stack(both, -1)).select(-1, 0)
-
-    def entropy(self) -> Tensor:
-        return -self._kl(Beta(ops.ones_like(self.mean), 1.0))  # whose density is 1
+    _shares = formula(by(lambda a, b: Dirichlet(stack([a, b], -1), validate_args=False)))
+    mode = formula(lambda self: self._shares.mode.select(-1, 0))
+    _draw = formula(lambda self: lambda shape: self._shares._draw((*shape, 2)).select(-1, 0))
+    entropy = formula(lambda self: self._shares.entropy)
+    _log_prob = formula(lambda self: lambda x: self._shares._log_prob(stack([x, 1 - x], -1)))
 
     def _kl(self, q: Self) -> Tensor:
-        (a, b), (other_a, other_b) = self._held(), q._held()
-        total = (a + b).digamma()
-        logs = (a - other_a) * (a.digamma() - total) + (b - other_b) * (b.digamma() - total)
-        return log_beta(other_a, other_b) - log_beta(a, b) + logs
+        return self._shares._kl(q._shares)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class Dirichlet(Family, concentration=with_event_dims(c.positive, 1)):
+    """Vectors with sum 1, with a density proportional to the product of x^(concentration - 1).
+
+    Args:
+        concentration: the numbers in the formula, (..., K).
+        validate_args: whether to check parameters and values. Default: True.
+
+    Raises:
+        ValueError: if ``concentration`` has no dimension.
+    """
+
+    support = c.simplex
+    mean = property(by(lambda a: a / a.sum(-1, True)))
+    variance = formula(lambda self: self._alone.variance)
+    _draw = by(lambda shape, a: draw_dirichlet(a.expand(shape)))
+    _log_prob = by(lambda x, a: xlogy(a - 1, x).sum(-1) - log_norm(a))
+    # Each entry has a beta distribution.
+    _alone = property(by(lambda a: Beta(a, a.sum(-1, True) - a, validate_args=False)))
+
+    @property
+    def mode(self) -> Tensor:
+        """The mode; if all concentrations are below 1, the first corner, as PyTorch chooses."""
+        above = (self.concentration - 1).clamp(min=0)
+        corner = one_hot(above.argmax(-1), above.shape[-1]).to(above.dtype)
+        below = (self.concentration < 1).all(-1, True)
+        return ops.where(below, corner, above / above.sum(-1, True))
+
+    def entropy(self) -> Tensor:
+        a, total = self.concentration, self.concentration.sum(-1)
+        logs = ((a - 1) * a.digamma()).sum(-1) + (a.shape[-1] - total) * total.digamma()
+        return log_norm(a) - logs
+
+    def _kl(self, q: Self) -> Tensor:
+        a, b = self.concentration, q.concentration
+        logs = ((a - b) * (a.digamma() - a.sum(-1, True).digamma())).sum(-1)
+        return log_norm(b) - log_norm(a) + logs
+
+
+def log_norm(a: Tensor) -> Tensor:
+    """The logarithm of the beta function of the last dimension."""
+    return a.lgamma().sum(-1) - a.sum(-1).lgamma()
+
+
+EULER = float(np.euler_gamma)
+
+
+class Gumbel(Family, loc=c.real, scale=c.positive):
+    """Density exp(-z - exp(-z)) / scale with z = (x - loc) / scale.
+
+    Args:
+        loc: the mode.
+        scale: the number in the formula.
+        validate_args: whether to check parameters and values. Default: True.
+    """
+
+    support = c.real
+    mean = formula(lambda self: self.loc + self.scale * EULER)
+    mode = formula(lambda self: self.loc)
+    stddev = formula(lambda self: math.pi / math.sqrt(6) * self.scale)
+    variance = formula(lambda self: self.stddev.pow(2))
+    _log_prob = by(lambda x, m, s: (m - x) / s - ((m - x) / s).exp() - s.log())
+    _cdf = by(lambda x, m, s: (-((m - x) / s).exp()).exp())
+    icdf = by(lambda p, m, s: m - s * (-p.log()).log())
+    entropy = by(lambda m, s: s.log() + (1 + EULER))
+
+    def _draw(self, shape: Size) -> Tensor:
+        kind = finfo(self.loc.dtype)
+        return self.icdf(self.loc.new_empty(shape).uniform_(kind.tiny, 1 - kind.eps))
+
+
+class StudentT(Family, df=c.positive, loc=c.real, scale=c.positive):
+    """Density proportional to (1 + z² / df)^(-(df + 1) / 2) with z = (x - loc) / scale.
+
+    Args:
+        df: the degrees of freedom.
+        loc: the mode. Default: 0.
+        scale: the number in the formula. Default: 1.
+        validate_args: whether to check parameters and values. Default: True.
+    """
+
+    def __init__(
+        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
+        self._begin(validate_args, df=df, loc=loc, scale=scale)
+
+    support = c.real
+    mode = formula(lambda self: self.loc)
+    mean = property(by(lambda n, m, s: m.masked_fill(n <= 1, math.nan)))
+    _moment = property(by(lambda n, m, s: (s.pow(2) * n / (n - 2)).masked_fill(n <= 2, math.inf)))
+    variance = formula(lambda self: self._moment.masked_fill(self.df <= 1, math.nan))
+    _norm = by(
+        lambda n, m, s: (
+            s.log() + 0.5 * (math.pi * n).log() + (0.5 * n).lgamma() - (0.5 * n + 0.5).lgamma()
+        )
+    )
+
+    def _draw(self, shape: Size) -> Tensor:
+        noise = _standard_normal(shape, self.df.dtype)
+        squares = Gamma(0.5 * self.df, 0.5, validate_args=False)._draw(shape)
+        return self.loc + self.scale * (noise * ops.rsqrt(squares / self.df))
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        z = (x - self.loc) / self.scale
+        return -0.5 * (self.df + 1) * (z**2 / self.df).log1p() - self._norm()
+
+    def entropy(self) -> Tensor:
+        half = 0.5 * (self.df + 1)
+        return half * (half.digamma() - (0.5 * self.df).digamma()) + self._norm()
 
 
 class Poisson(Family, rate=c.nonnegative):
@@ -507,6 +645,88 @@ class Categorical(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
         return finite_terms(self.probs * (self.logits - q.logits), self.probs, q.probs).sum(-1)
 
 
+class OneHotCategorical(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
+    """A vector of zeros with a 1 at the index of a `Categorical`, which explains the arguments."""
+
+    support = c.one_hot
+    mode = formula(lambda self: self._hot(self.probs.argmax(-1)))
+    _values = formula(lambda self: eye(self._num_events, dtype=self.probs.dtype))
+    entropy, _kl = Weighted._uncertainty, Categorical._kl
+
+    def _hot(self, index: Tensor) -> Tensor:
+        return one_hot(index, self._num_events).to(self.probs.dtype)
+
+    def _draw(self, shape: Size) -> Tensor:
+        return self._hot(self._drawn(Size(shape[:-1])))
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        return Categorical._log_prob(self, x.argmax(-1))  # type: ignore[arg-type]
+
+    __repr__ = Beta.__repr__
+
+
+class Binomial(
+    Weighted, either="probs logits", total_count=c.nonnegative_integer, probs=c.unit_interval,
+    logits=c.real,
+):  # fmt: skip
+    """The number of ones in several draws of a `Bernoulli`.
+
+    Args:
+        total_count: the number of draws. Default: 1.
+        probs, logits, validate_args: see `Bernoulli`.
+
+    Raises:
+        ValueError: unless exactly one of ``probs`` and ``logits`` is given.
+        NotImplementedError: for the entropy and the support of different ``total_count``.
+    """
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        weight = logits if probs is None else probs
+        if isinstance(total_count, Tensor) and isinstance(weight, Tensor):
+            total_count = total_count.type_as(weight)
+        self._begin(validate_args, total_count=total_count, probs=probs, logits=logits)
+
+    support = dependent_property(
+        lambda self: c.IntegerInterval(0, self.total_count), event_dim=0, is_discrete=True
+    )
+    mode = property(by(lambda n, p, logits: ((n + 1) * p).floor().minimum(n)))
+    _values = formula(lambda self: self._counts("enumerate_support"))
+
+    def _counts(self, function: str) -> Tensor:
+        most = int(self.total_count.max())
+        if self.total_count.min() != most:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{function}`.")
+        return arange(most + 1, dtype=self.total_count.dtype)
+
+    def _draw(self, shape: Size) -> Tensor:
+        kind = self.probs._array.dtype.type
+        both = self.total_count.expand(shape), self.probs.expand(shape)
+        return map_numbers(lambda n, p: one_binomial(n, p, kind), *both)
+
+    def _log_prob(self, k: Tensor) -> Tensor:
+        n = self.total_count
+        ways = (n + 1).lgamma() - (k + 1).lgamma() - (n - k + 1).lgamma()
+        return ways + k * self.logits + n * logsigmoid(-self.logits)
+
+    def entropy(self) -> Tensor:
+        counts = self._counts("entropy").view(-1, *[1] * len(self._batch_shape))
+        log = self._log_prob(counts)
+        return -(log.exp() * log).sum(0)
+
+    def _kl(self, q: Self) -> Tensor:
+        more = self.total_count > q.total_count
+        if (self.total_count < q.total_count).any():
+            raise NotImplementedError(
+                "KL between Binomials where q.total_count > p.total_count is not implemented"
+            )
+        logs = (-self.probs).log1p() - (-q.probs).log1p()
+        found = self.total_count * (self.probs * (self.logits - q.logits) + logs)
+        return found.masked_fill(more, math.inf)
+
+
 class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.real_vector):
     """The count of each index in several draws of a `Categorical`.
 
@@ -631,3 +851,124 @@ def mahalanobis(factor: Tensor, apart: Tensor) -> Tensor:
 def half_log_det(factor: Tensor) -> Tensor:
     """The logarithm of the determinant of a triangular matrix: half that of the covariance."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+class MixtureSameFamily(Distribution):
+    """A mixture of the last batch dimension of a distribution.
+
+    Args:
+        mixture_distribution: a `Categorical` that selects the component.
+        component_distribution: the components.
+        validate_args: whether to check values. Default: True.
+
+    Raises:
+        ValueError: if the two have other types, or different numbers of components.
+    """
+
+    def __init__(
+        self, mixture_distribution: Categorical, component_distribution: Distribution,
+        validate_args: bool | None = None,
+    ) -> None:  # fmt: skip
+        self.mixture_distribution = mixture_distribution
+        self.component_distribution = component_distribution
+        told = "The {} distribution needs to be an instance of torch.distributions.{}"
+        fits = isinstance(mixture_distribution, Categorical)
+        require(fits, told, "Mixture", "Categorical", error=ValueError)
+        fits = isinstance(component_distribution, Distribution)
+        require(fits, told, "Component", "Distribution", error=ValueError)
+        several = mixture_distribution.logits.shape[-1]
+        *batch, count = component_distribution.batch_shape
+        told = "`mixture_distribution component` ({}) does not equal "
+        told += "`component_distribution.batch_shape[-1]` ({})"
+        require(several == count, told, several, count, error=ValueError)
+        super().__init__(Size(batch), component_distribution.event_shape, validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        new: Self = self._get_checked_instance(MixtureSameFamily, _instance)
+        components = self.component_distribution
+        wide = components.expand((*batch_shape, components.batch_shape[-1]))
+        chosen = self.mixture_distribution.expand(batch_shape)
+        MixtureSameFamily.__init__(new, chosen, wide, self._validate_args)
+        return new
+
+    support = dependent_property(
+        lambda self: c.MixtureSameFamilyConstraint(self.component_distribution.support)
+    )
+    mean = formula(lambda self: self._mean(self.component_distribution.mean))
+
+    def _padded(self, x: Tensor) -> Tensor:
+        """Values with a dimension for the components."""
+        return x.unsqueeze(-1 - len(self._event_shape))
+
+    def _mean(self, values: Tensor) -> Tensor:
+        """The mean of one value for each component."""
+        weights = self.mixture_distribution.probs
+        weights = weights.reshape((*weights.shape, *[1] * len(self._event_shape)))
+        return (weights * values).sum(-1 - len(self._event_shape))
+
+    @property
+    def variance(self) -> Tensor:
+        """The mean variance of components plus the variance of their means."""
+        apart = self.component_distribution.mean - self._padded(self.mean)
+        return self._mean(self.component_distribution.variance + apart.pow(2))
+
+    def sample(self, sample_shape: Any = EMPTY) -> Tensor:
+        index = self.mixture_distribution.expand(self._batch_shape).sample(sample_shape)
+        drawn = self.component_distribution.sample(sample_shape)
+        shape = (*index.shape, 1, *self._event_shape)
+        index = index.reshape((*index.shape, *[1] * (drawn.ndim - index.ndim))).expand(shape)
+        dim = -1 - len(self._event_shape)
+        return drawn.gather(dim, index).squeeze(dim)
+
+    def _log_prob(self, x: Tensor) -> Tensor:
+        logits = self.component_distribution.log_prob(self._padded(x))
+        return (logits + self.mixture_distribution.logits).logsumexp(-1)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self._mean(self.component_distribution.cdf(self._padded(value)))
+
+    def __repr__(self) -> str:
+        parts = f"{self.mixture_distribution},\n  {self.component_distribution}"
+        return f"{type(self).__name__}(\n  {parts})"
+
+
+# Divergences between families: the mean of -log q minus the entropy of p.
+
+
+def from_normal(p: Any, q: Normal) -> Tensor:
+    """The divergence from a normal distribution, which needs two moments only."""
+    apart = p.variance + (p.mean - q.loc).pow(2)
+    return 0.5 * (apart / q.scale.pow(2) + LOG_2_PI) + q.scale.log() - p.entropy()
+
+
+def from_gumbel(power: Callable[[Any, Tensor], Tensor]) -> Callable[[Any, Any], Tensor]:
+    """The divergence from a Gumbel distribution.
+
+    Args:
+        power: the mean of exp(-x * t), as a function of the other distribution and t.
+    """
+
+    def divergence(p: Any, q: Any) -> Tensor:
+        apart = (p.mean - q.loc) / q.scale + (q.loc / q.scale).exp() * power(p, 1 / q.scale)
+        return apart + q.scale.log() - p.entropy()
+
+    return divergence
+
+
+for _p, _power in (
+    (Exponential, lambda p, t: p.rate / (p.rate + t)),
+    (Gamma, lambda p, t: (1 + t / p.rate).pow(-p.concentration)),
+    (Gumbel, lambda p, t: ((1 + p.scale * t).lgamma() - p.loc * t).exp()),
+    (Normal, lambda p, t: (0.5 * (p.scale * t).pow(2) - p.loc * t).exp()),
+    (Uniform, lambda p, t: ((-p.low * t).exp() - (-p.high * t).exp()) / (t * (p.high - p.low))),
+):
+    register_kl(_p, Gumbel)(from_gumbel(_power))
+for _kind in (Beta, Exponential, Gamma, Gumbel, Laplace, Uniform):
+    register_kl(_kind, Normal)(from_normal)
+# Where q is zero and p is not, the divergence is infinite.
+for _beyond, _within in (
+    *product((Gumbel, Laplace, Normal), (Beta, Exponential, Gamma, Uniform)),
+    *product((Exponential, Gamma), (Beta, Uniform)),
+    *product([Poisson], (Bernoulli, Binomial)),
+):
+    register_kl(_beyond, _within)(lambda p, q: full_like(p.mean, math.inf))

@@ -438,7 +438,7 @@ TABLE = {
         "parallelize_module"
     ),
     "distributed.tensor.placement_types": "*Partial *Placement *Replicate *Shard *_StridedShard",
-    "distributions": "HalfCauchy HalfNormal LKJCholesky NegativeBinomial StudentT",
+    "distributions": "HalfCauchy HalfNormal LKJCholesky NegativeBinomial",
     "export": "Dim ExportedProgram export load save",
     "fft": (
         "fft fft2 fftfreq fftn fftshift ifft ifft2 ifftn ifftshift irfft irfft2 irfftn rfft rfft2 "

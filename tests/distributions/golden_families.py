@@ -41,6 +41,29 @@ def _made(torch: Any) -> dict[str, Any]:
         "lognormal": (d.LogNormal(a, b), x),
         "logistic": (transformed(d.Uniform(torch.zeros(2), 1), logistic), tensor([0.3, -4.0])),
         "squashed": (d.Independent(transformed(d.Normal(a, b), [d.TanhTransform()]), 1), x),
+        "dirichlet": (d.Dirichlet(table), tensor([0.2, 0.3, 0.5])),
+        "dirichlet of few": (d.Dirichlet(tensor([[0.5, 0.9], [0.5, 2.0]])), tensor([0.3, 0.7])),
+        "one-hot": (d.OneHotCategorical(table), tensor([0.0, 0.0, 1.0])),
+        "one-hot of logits": (d.OneHotCategorical(logits=table), torch.eye(3)[:2]),
+        "gumbel": (d.Gumbel(loc, scale), tensor([[0.1], [0.7]])),
+        "gumbel of numbers": (d.Gumbel(0.5, 2), tensor(-1.0)),
+        "binomial": (d.Binomial(4, tensor([0.1, 0.5, 0.9])), tensor([0.0, 1.0, 4.0])),
+        "binomial of many": (d.Binomial(40, tensor([0.3, 0.6])), tensor([[3.0], [25.0]])),
+        "binomial of logits": (d.Binomial(tensor([[3], [5]]), logits=loc), coins),
+        "student": (d.StudentT(tensor([0.5, 1.5, 4.0]), loc, scale), x),
+        "student of numbers": (d.StudentT(3), tensor(0.7)),
+        "mixture": (d.MixtureSameFamily(d.Categorical(a), d.Normal(loc, scale)), x[:, None]),
+        "mixture of gammas": (
+            d.MixtureSameFamily(d.Categorical(table), d.Gamma(a, b.expand(2, 3))),
+            x[:2],
+        ),
+        "mixture of vectors": (
+            d.MixtureSameFamily(
+                d.Categorical(table[0]), d.Independent(d.Normal(torch.stack([a, b], -1), 1.0), 1)
+            ),
+            pair,
+        ),
+        "mixture of counts": (d.MixtureSameFamily(d.Categorical(a), d.Poisson(b)), 3 * coins[0]),
         "broken": (transformed(d.Normal(pair, 1.0), d.StickBreakingTransform()), table[0]),
     }
 
@@ -156,6 +179,49 @@ divergences
     names = "exponential", "laplace", "gamma", "gamma of numbers", "beta", "poisson", "multinomial"
     for name in (*names, "multinomial of logits", "covariance", "precision", "factor"):
         told_of(lambda: 1 + divergence(made[name][0], again[name][0]))
+divergences from other families
+    loc, b, low = tensor([0.5, -1.0, 2.0]), tensor([1.5, 0.7, 3.0]), tensor([0.2, 0.5, 0.7])
+    table, n = tensor([[0.2, 0.3, 0.5], [1.0, 1.0, 2.0]]), tensor([4.0, 5.0])
+    gumbel, normal = Gumbel(loc, b), Normal(loc, b)
+    others = [Beta(b, low), Exponential(b), Gamma(low, b), Laplace(loc, b), Uniform(low, low + b)]
+    for p in (*others, gumbel, normal):
+        told_of(lambda: divergence(p, Gumbel(low, 2 * b))), divergence(p, Normal(low, 2 * b))
+    for p in (gumbel, normal, others[3]):
+        [divergence(p, q) for q in (*others[:3], others[4])]
+    [divergence(p, q) for p in others[1:3] for q in (others[0], others[4])]
+    divergence(Dirichlet(table), Dirichlet(table.flip(0))), divergence(Poisson(b), Bernoulli(low))
+    divergence(OneHotCategorical(table), OneHotCategorical(ones(3)))
+    divergence(Poisson(b), Binomial(3, low))
+    for q in (Binomial(4, 0.3), Binomial(n - 1, 0.4), Binomial(n + 1, 0.4), StudentT(3.0)):
+        divergence(Binomial(n, tensor([0.2, 0.7])), q)
+    told_of(lambda: divergence(StudentT(3.0), StudentT(4.0)))
+gradients of further families
+    df, loc, scale, value = [1.5, 2.5, 30.0], [0.5, -1.0, 2.0], [1.5, 0.7, 3.0], [0.2, 0.5, 0.3]
+    for kind, given in ((StudentT, [df, loc, scale]), (Gumbel, [loc, scale]), (Dirichlet, [df])):
+        x, *leaves = [tensor(v, requires_grad=True) for v in (value, *given)]
+        p, _ = kind(*leaves), torch.manual_seed(0)
+        _ = (p.rsample((4,)).pow(2).sum() + p.log_prob(x).sum()).backward()
+        _ = p.entropy().sum().backward()
+        numbers([x.grad] + [v.grad if kind is Gumbel else v.grad.half() for v in leaves])
+    logits, k = tensor([0.3, -1.0, 0.0], requires_grad=True), tensor([1.0, 2.0, 0.0])
+    mixture = MixtureSameFamily(Categorical(logits=logits), Normal(k, 1.0))
+    total = mixture.log_prob(k).sum() + Binomial(2, logits=logits).log_prob(k).sum()
+    total = total + OneHotCategorical(logits=logits).log_prob(tensor([0.0, 1.0, 0.0]))
+    _ = (total + Binomial(3, logits=logits).entropy().sum() + mixture.variance).backward()
+    logits.grad
+refusals of further families
+    Dirichlet(tensor(1.0)), Dirichlet(tensor([1.0, -1.0])), Dirichlet(ones(2)).log_prob(ones(2))
+    OneHotCategorical(ones(3)).log_prob(ones(3)), OneHotCategorical(ones(2), ones(2))
+    Gumbel(0.0, -1.0), StudentT(3.0, 0.0, -1.0), Binomial(3), Binomial(-1, 0.5), Binomial(3, 1.5)
+    Binomial(3, 0.5).log_prob(tensor(4.0)), Binomial(tensor([2, 3]), ones(2) / 2).entropy()
+    Binomial(tensor([2, 3]), ones(2) / 2).enumerate_support(), OneHotCategorical(ones(3)).rsample()
+    raised(MixtureSameFamily, Normal(0.0, 1.0), Normal(ones(2), 1.0)).split("Mixture")[1].split()
+    MixtureSameFamily(Categorical(ones(2)), 3)
+    MixtureSameFamily(Categorical(ones(3)), Normal(ones(2), 1.0))
+    mixture = MixtureSameFamily(Categorical(ones(2)), Exponential(ones(2)))
+    mixture.log_prob(tensor(-1.0)), mixture.rsample(), told_of(mixture.entropy)
+    mixture.mixture_distribution, mixture.component_distribution, c.one_hot.check(torch.eye(2))
+    c.one_hot.event_dim, c.one_hot.is_discrete, d.studentT.StudentT is StudentT
 modes
     a, b = tensor([0.5, 0.5, 1.0, 1.0, 2.0]), tensor([0.5, 0.7, 1.0, 0.5, 2.0])
     Beta(a, b).mode, Beta(b, a).mode, Gamma(a, b).mode, Gamma(b, a).mode
