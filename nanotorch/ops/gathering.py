@@ -148,8 +148,6 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
     Raises:
         IndexError, ValueError: if ``key`` or ``values`` do not fit.
     """
-    if not values.size:  # an index may be out of range then
-        return out
     if len(key) == 1 and not isinstance(key[0], slice) and key[0].dtype.kind == "b":
         out[key[0]] += values
         return out

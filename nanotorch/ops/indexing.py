@@ -459,7 +459,8 @@ def index(input: Array, at: Index) -> Array:
 @hidden_op(g=lambda g, at: index(g, at), node="IndexPutImplBackward0")
 def index_backward(g: Array, shape: tuple[int, ...], at: Index) -> Array:
     """The gradient of `index`, of ``shape``: ``g`` added to zeros at the index."""
-    return add_at(np.zeros(shape, g.dtype), at.unchanged(), g)
+    zeros = np.zeros(shape, g.dtype)
+    return add_at(zeros, at.unchanged(), g) if g.size else zeros  # an empty one accepts any index
 
 
 # Write
