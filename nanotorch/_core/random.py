@@ -230,6 +230,18 @@ def _integers64(outputs: U32) -> U64:
     return numbers
 
 
+def _uniforms64(outputs: U32) -> F64:
+    """Uniform numbers in [0, 1), multiples of 2⁻⁵³, from two outputs each."""
+    numbers = (_integers64(outputs) & _BITS_53).astype(np.float64)
+    numbers *= 2.0**-53
+    return numbers
+
+
+def _logarithms64(outputs: U32) -> F64:
+    """`log(1 - u)` of the uniform numbers of two outputs each."""
+    return libm(math.log1p, -_uniforms64(outputs))
+
+
 # NumPy takes as long for a hundred numbers as for one, and a hundred calls for normal numbers. So
 # the twister runs ahead of small draws, and the numbers of many draws are made at once: of few
 # outputs after a seed, which may serve for one draw only, then of four times as many each time.
@@ -253,7 +265,8 @@ class Outputs:
     def __init__(self, words: U32, start: bytes = b"", used: int = 0) -> None:
         self.words, self.size, self.start, self.used = words, len(words), start, used
         self._singles: F32 | None = None
-        self._pairs: list[F64 | None] = [None, None]  # of the outputs from 0 and from 1 on
+        # By what makes them of pairs of outputs, and whether the first pair begins at 0 or at 1.
+        self._pairs: dict[tuple[Callable[[U32], Array], int], Array] = {}
         # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
         # such, others are put together of the radius, cosine and sine that each output gives.
         self._blocks: dict[int, F32] = {}
@@ -267,15 +280,13 @@ class Outputs:
             self._singles = numbers
         return self._singles[first : first + count]
 
-    def uniforms64(self, first: int, count: int) -> F64:
-        """`count` uniform numbers in [0, 1), multiples of 2⁻⁵³, of two outputs each."""
+    def of_pairs(self, make: Callable[[U32], Array], first: int, count: int) -> Array:
+        """`count` numbers that `make` makes of two outputs each."""
         odd, place = first % 2, first // 2
-        numbers = self._pairs[odd]
+        numbers = self._pairs.get((make, odd))
         if numbers is None:
             end = self.size - (self.size - odd) % 2
-            numbers = (_integers64(self.words[odd:end]) & _BITS_53).astype(np.float64)
-            numbers *= 2.0**-53
-            self._pairs[odd] = numbers
+            numbers = self._pairs[make, odd] = make(self.words[odd:end])
         return numbers[place : place + count]
 
     def normals32(self, first: int, count: int) -> F32:
@@ -443,8 +454,9 @@ class Twister:
         return outputs.words[first : first + count]
 
     def draw64(self, count: int) -> U64:
-        """The next `count` pairs of outputs as 64 bits, the first output as the upper half."""
-        return _integers64(self.draw32(2 * count))
+        """The next `count` pairs of outputs as 64 bits; a view, only to read."""
+        outputs, first = self._draw(2 * count)
+        return outputs.of_pairs(_integers64, first, count)
 
     def uniform32(self, count: int) -> F32:
         """Uniform numbers in [0, 1), multiples of 2⁻²⁴; a view, only to read."""
@@ -454,7 +466,7 @@ class Twister:
     def uniform64(self, count: int) -> F64:
         """Uniform numbers in [0, 1), multiples of 2⁻⁵³; a view, only to read."""
         outputs, first = self._draw(2 * count)
-        return outputs.uniforms64(first, count)
+        return outputs.of_pairs(_uniforms64, first, count)
 
     def _uniform(self, count: int, dtype: np.dtype) -> Array:
         """Uniform numbers with as many random bits as the dtype takes."""
@@ -573,6 +585,7 @@ def _limits(dtype: np.dtype) -> tuple[float, float]:
     return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
 
 
+@cache
 def _largest_count(dtype: np.dtype) -> int:
     """The largest integer up to which `dtype` has every natural number."""
     return 1 << _digits(dtype) if dtype.kind == "f" else int(_limits(dtype)[1])
@@ -709,6 +722,8 @@ def is_short(kind: np.dtype) -> bool:
 
 def _modulo(drawn: Array, span: int) -> Array:
     """`drawn % span`, of which NumPy has no fast loop."""
+    if span & (span - 1) == 0:
+        return drawn & drawn.dtype.type(span - 1)
     divisor = drawn.dtype.type(span)
     return drawn - drawn // divisor * divisor
 
@@ -840,8 +855,7 @@ class Generator(Twister):
         if span >= _WIDE_RANGE:
             wide = self.draw64(size)
             if span < 2**64:
-                wide %= np.uint64(span)
-                wide += np.uint64(first % 2**64)
+                wide = wide % np.uint64(span) + np.uint64(first % 2**64)
             return wide.view(np.int64).astype(kind, copy=False).reshape(shape)
         drawn = _modulo(self.draw32(size), span).astype(np.int64)
         if first:
@@ -891,7 +905,9 @@ class Generator(Twister):
         kind = floating(dtype, distribution="Exponential")
         text = "exponential_ expects lambda > 0.0, but found lambda={:g}"
         require(rate > 0.0, text, rate)
-        values = -1.0 / rate * libm(math.log1p, -self.uniform64(_size(shape)))
+        size = _size(shape)
+        outputs, first = self._draw(2 * size)
+        values = -1.0 / rate * outputs.of_pairs(_logarithms64, first, size)
         return _cast(values, kind).reshape(shape)
 
     def multinomial(self, weights: Array, num_samples: int, replacement: bool = False) -> Array:
