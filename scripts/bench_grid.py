@@ -70,8 +70,7 @@ def ratio(ours: Call, theirs: Call) -> float:
     pair = ours, theirs
     times = [max(int(SECONDS / min(turn(call, 3) for _ in range(3))), 1) for call in pair]
     rounds = [[turn(call, n) for call, n in zip(pair, times, strict=True)] for _ in range(ROUNDS)]
-    mine, other = [min(times) for times in zip(*rounds, strict=True)]
-    return float(mine / other)
+    return min(mine for mine, _ in rounds) / min(other for _, other in rounds)
 
 
 def main() -> None:

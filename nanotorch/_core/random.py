@@ -693,6 +693,8 @@ def _check_weights(values: Array, num_samples: int, replacement: bool) -> None:
 
 # Ranges from here on take 64 bits: the remainder of 32 would be visibly uneven.
 _WIDE_RANGE = 2**28
+# So few take less time one by one than in three operations at the speed of vectors.
+_FEW_REMAINDERS = 1024
 
 
 def memory_order(array: Array) -> Array:
@@ -725,6 +727,8 @@ def _modulo(drawn: Array, span: int) -> Array:
     if span & (span - 1) == 0:
         return drawn & drawn.dtype.type(span - 1)
     divisor = drawn.dtype.type(span)
+    if drawn.size < _FEW_REMAINDERS:
+        return drawn % divisor
     return drawn - drawn // divisor * divisor
 
 

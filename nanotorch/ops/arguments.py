@@ -345,11 +345,11 @@ def parse_shape(
     if keyword is not None or not size:
         size = (keyword_ints(name, "size", size, keyword),)
     shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", position))
-    negative = [n for n in shape if n < 0]
-    if negative:
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}"
-        )
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
     return shape
 
 

@@ -319,7 +319,7 @@ def zero_node(name: str, *inputs: Tensor) -> Node | None:
 
     None if no input requires grad, or gradients are disabled.
     """
-    if not (mode.enabled and any([t.requires_grad for t in inputs])):
+    if not (mode.enabled and True in [t.requires_grad for t in inputs]):
         return None
     node, edges = zero_gradient(name)(), tuple([edge_of(t) for t in inputs])
     node._sequence, node._site, node._edges = next_sequence(), current_site(), edges
