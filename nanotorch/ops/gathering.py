@@ -54,7 +54,7 @@ Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimensi
 
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
 # One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by places.
-FEW, WIDE = 16, 256
+FEW, WIDE = 20, 256
 
 
 def flat_memory(array: np.ndarray) -> tuple[np.ndarray, list[int]]:
