@@ -207,11 +207,12 @@ def graph_facts(nodes: Iterable[Node], outputs: Mapping[Any, Tensor]) -> dict[No
             tensors[node, 0] = node.variable
         tensors |= {(node, number): tensor for number, tensor in retained_tensors(node)}
         if isinstance(node, OpNode):
-            saved = {
-                saved_edge(node, n): v for n, v in saved_by(node).items() if isinstance(v, Tensor)
-            }
-            for edge, value in saved.items():
-                tensors.setdefault(edge, value)
+            for name, value in saved_by(node).items():
+                edge = saved_edge(node, name) if isinstance(value, Tensor) else None
+                # An operand that was written to, perhaps without a record, is no longer the
+                # result of its node; a result is saved right after its own.
+                if edge and (edge[0] is node or not version_of(value)):
+                    tensors.setdefault(edge, value)
     tensors |= {None: None, (None, 0): None}  # a value without history has no edge
     nodes_seen = {}
     for node in in_order:
@@ -252,7 +253,7 @@ def compute(node: OpNode, tensors: dict[Any, Any]) -> None:
 # Formulas as they are declared, and with numbers.
 
 
-WORD = re.compile(r"(?<![.\w])[a-z_]\w*\b(?!=)")
+WORD = re.compile(r"(?<![.\w])[a-z_]\w*(?:\.shape)?\b(?!=)")  # also the shape of a value
 
 
 @functools.cache
@@ -383,6 +384,7 @@ def plain_formulas(node: Node, arrived: Sequence[Any] | None) -> list[Sequence[s
         values["g"] = tuple(arrived) if node.multi else arrived[0]
     texts = {name: short_value(value) for name, value in values.items() if is_short(value)}
     numbers = {name: f"({text})" if text[0] == "-" else text for name, text in texts.items()}
+    numbers |= {f"{n}.shape": str(tuple(v.shape)) for n, v in values.items() if hasattr(v, "shape")}
     by_edge = [(name, "") for name in node.op.formulas]
     if node.op.variadic:  # one formula returns the gradients for all edges
         by_edge = [(name, f"[{k}]") for name, _ in by_edge for k in range(len(node._edges))]

@@ -8,8 +8,10 @@ array, and ``…`` an operand of which the page says that it is not known.
 import ast
 import builtins
 import copy
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,8 +128,8 @@ def shape_at(edge: Any) -> tuple[int, ...]:
 class Arrays(ast.NodeTransformer):
     """Makes arrays of lists of numbers, and known values of the texts that stand for them."""
 
-    def __init__(self, values: Mapping[str, Any], integers: bool) -> None:
-        self.integers = integers
+    def __init__(self, values: Mapping[str, Any], kinds: tuple[type, ...]) -> None:
+        self.kinds = kinds  # of the numbers that are arrays
         self.environment = {f"VALUE{k}": value for k, value in enumerate(values.values())}
         self.named = {ast.dump(parsed(name)): f"VALUE{k}" for k, name in enumerate(values)}
 
@@ -141,9 +143,14 @@ class Arrays(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return ast.Subscript(self.visit(node.value), node.slice, node.ctx)
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Invert):  # in Python, ``~True`` is -2
+            operand = ast.Call(ast.Name("ARRAY", ast.Load()), [operand], [])
+        return ast.UnaryOp(node.op, operand)
+
     def visit_Constant(self, node: ast.Constant) -> Any:
-        kinds = (int, float) if self.integers else float
-        listed = isinstance(node.value, kinds) and not isinstance(node.value, str)
+        listed = isinstance(node.value, self.kinds)
         return ast.Call(ast.Name("ARRAY", ast.Load()), [node], []) if listed else node
 
 
@@ -166,18 +173,19 @@ def evaluated(text: str, values: Mapping[str, Any], names: Mapping[str, Any]) ->
     """
     own = {"ARRAY": np.array, "UNKNOWN": UNKNOWN, "nan": np.array(np.nan), "inf": np.array(np.inf)}
 
-    def value(integers: bool) -> Any:
-        arrays = Arrays(values, integers)
+    def value(*kinds: type) -> Any:
+        arrays = Arrays(values, kinds)
         whole = ast.fix_missing_locations(ast.Expression(arrays.visit(parsed(text))))
         code = compile(whole, "<equation>", "eval")
         return eval(code, {**own, **names, **arrays.environment})
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            return value(integers=False)
-        except (AttributeError, TypeError):
-            return value(integers=True)  # an integer may be an option, or an array
+        with suppress(AttributeError, TypeError):  # a number may be an option, or an array
+            return value(float)
+        with suppress(AttributeError, TypeError):
+            return value(int, float)
+        return value()
 
 
 def parts(text: str) -> list[str]:
@@ -311,6 +319,7 @@ def check_gradients(run: Run, texts: Sequence[str], backward: bool) -> None:
         def total(value: Any, *more: Any, usual: Any = usual, **named: Any) -> Any:
             return usual(value, *more, **named) if more or named else np.sum(value)
 
+        known |= inspect.getclosurevars(function).nonlocals
         known |= {"sum": total, "sum_to_size": sum_to, function.__name__: function}
         known |= {"g": run.g, **run.saved}
         if op.cast:  # the engine brings them to the dtype of `g`
