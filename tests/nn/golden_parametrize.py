@@ -158,7 +158,9 @@ spectral norm
     vector = norms.spectral_norm(square(), "bias")
     numbers(vector.bias), list(vector.state_dict()), slopes(loss.parameters())
     norms.spectral_norm(square(), n_power_iterations=0), norms.spectral_norm(square(), dim=2)
-    norms.spectral_norm(square(), "other")
+    norms.spectral_norm(square(), "other"), norms.weight_norm(square(), "other")
+    scalar = nn.ParameterList([torch.tensor(2.0)])
+    norms.spectral_norm(scalar, "0")
 orthogonal
     norms = utils.parametrizations
     maps = (None, "matrix_exp", "cayley", "householder")

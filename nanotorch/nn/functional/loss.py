@@ -730,10 +730,11 @@ def ctc_loss(
             given = ops.tensor(as_ints(given), dtype=dtypes.int64)
         require(not given.is_floating_point(), "{} must be integral", name)
         lengths.append(given.reshape(-1).to(dtypes.int64))
-    single = log_probs.ndim == 2
+    single = log_probs.ndim != 3
     batch = log_probs.unsqueeze(1) if single else log_probs
-    told = "Expected 3-dimensional tensor, but got {}-dimensional tensor for argument #1 "
-    require(batch.ndim == 3, f"{told}'log_probs'", batch.ndim)
+    text = "Expected 3-dimensional tensor, but got {}-dimensional tensor for argument #1 "
+    text += "'log_probs' (while checking arguments for ctc_loss_allocate_outputs)"
+    require(batch.ndim == 3, text, batch.ndim)
     losses, _ = ctc(batch, targets.to(dtypes.int64), *lengths, blank, zero_infinity)
     if zero_infinity:
         losses = ops.where(losses == math.inf, 0.0, losses)

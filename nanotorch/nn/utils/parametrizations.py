@@ -23,8 +23,8 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 def _weight(module: Any, name: str) -> Tensor:
     """The tensor ``name`` of a module; refuse anything else."""
     weight = getattr(module, name, None)
-    told = "Module '{}' has no parameter or buffer with name '{}'"
-    require_value(isinstance(weight, Tensor), told, module, name)
+    text = "Module '{}' has no parameter or buffer with name '{}'"
+    require_value(isinstance(weight, Tensor), text, module, name)
     return weight  # type: ignore[return-value]
 
 
@@ -89,10 +89,10 @@ class _SpectralNorm(Module):
     ) -> None:
         super().__init__()
         ndim = weight.ndim
-        told = "Dimension out of range (expected to be in range of [{}, {}] but got {})"
-        require(-ndim <= dim < ndim, told, -ndim, ndim - 1, dim, error=IndexError)
-        told = "Expected n_power_iterations to be positive, but got n_power_iterations={}"
-        require_value(n_power_iterations > 0, told, n_power_iterations)
+        text = "Dimension out of range (expected to be in range of [-{}, {}] but got {})"
+        require(-ndim <= dim < ndim, text, ndim, ndim - 1, dim, error=IndexError)
+        text = "Expected n_power_iterations to be positive, but got n_power_iterations={}"
+        require_value(n_power_iterations > 0, text, n_power_iterations)
         self.dim, self.eps = dim % ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
@@ -154,7 +154,6 @@ def spectral_norm(
 
 
 # Orthogonal matrices
-
 
 MAPS = ("matrix_exp", "cayley", "householder")
 
@@ -229,18 +228,18 @@ class _Orthogonal(Module):
             ValueError: for another shape.
             NotImplementedError: without trivialization, except for reflections.
         """
-        told = "Expected a matrix or batch of matrices of shape {}. Got a tensor of shape {}."
-        require_value(Q.shape == self.shape, told, self.shape, Q.shape)
+        text = "Expected a matrix or batch of matrices of shape {}. Got a tensor of shape {}."
+        require_value(Q.shape == self.shape, text, self.shape, Q.shape)
         with no_grad():
             wide = Q.size(-2) < Q.size(-1)
             tall = Q.mT if wide else Q
             if "base" not in self._buffers:
-                told = (
+                text = (
                     "It is not possible to assign to the matrix exponential or the Cayley "
                     "parametrizations when use_trivialization=False."
                 )
                 by_reflections = self.orthogonal_map == "householder"
-                require(by_reflections, told, error=NotImplementedError)
+                require(by_reflections, text, error=NotImplementedError)
                 columns, factors = np.linalg.qr(tall._array, "raw")
                 A, tau = wrap(columns).mT, wrap(factors)
                 diagonal = A.diagonal(dim1=-2, dim2=-1)
@@ -283,12 +282,12 @@ def orthogonal(
         Lezcano Casado, Trivializations for Gradient-Based Optimization on Manifolds, NeurIPS 2019.
     """
     weight = _weight(module, name)
-    told = "Expected a matrix or batch of matrices. Got a tensor of {} dimensions."
-    require_value(weight.ndim > 1, told, weight.ndim)
+    text = "Expected a matrix or batch of matrices. Got a tensor of {} dimensions."
+    require_value(weight.ndim > 1, text, weight.ndim)
     if orthogonal_map is None:
         orthogonal_map = MAPS[0] if weight.size(-2) == weight.size(-1) else MAPS[2]
-    told = 'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {}'
-    require_value(orthogonal_map in MAPS, told, orthogonal_map)
+    text = 'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {}'
+    require_value(orthogonal_map in MAPS, text, orthogonal_map)
     made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)
 

@@ -233,7 +233,8 @@ def register_parametrization(
         setattr(type(module), tensor_name, computed)
         module.parametrizations[tensor_name] = listed
     else:
-        raise ValueError(f"Module '{module}' has no parameter or buffer named '{tensor_name}'")
+        text = f"Module '{module}' does not have a parameter, a buffer, or a parametrized element"
+        raise ValueError(f"{text} with name '{tensor_name}'")
     return module
 
 
