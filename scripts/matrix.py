@@ -206,9 +206,9 @@ def run_in_wasm(place: Path, full: bool) -> bool:
     command += ["--import-path=/pure", "--import-path=/checkout", "--", "-c", GUEST]
     files = [str(file.relative_to(ROOT)) for file in part]
     done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
-    told = json.loads(done.stdout)
-    print(told.get("stdout"), told.get("stderr"), told.get("error", ""), sep="\n")
-    passed: bool = told.get("exit_code") == 0
+    report = json.loads(done.stdout)
+    print(report.get("stdout"), report.get("stderr"), report.get("error", ""), sep="\n")
+    passed: bool = report.get("exit_code") == 0
     result = "ok" if passed else "FAILED"
     print(f"-- WebAssembly: {result}, {time.monotonic() - start:.0f} s", flush=True)
     return passed

@@ -66,9 +66,9 @@ if sys.platform == "wasi":
         try:
             return (yield)
         except (Exception, pytest.fail.Exception) as error:
-            told = f"{error}\n{error.__context__}"  # `pytest.warns` fails on top of a refusal
+            text = f"{error}\n{error.__context__}"  # `pytest.warns` fails on top of a refusal
             for words, reason in REFUSALS.items():
-                if words in told:
+                if words in text:
                     pytest.skip(f"WebAssembly: {reason}")
             raise
 

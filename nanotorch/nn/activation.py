@@ -290,8 +290,8 @@ class Softmax2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The softmax over dimension -3."""
-        told = "Softmax2d: expected input to be 3D or 4D, got {}D instead"
-        require_value(input.dim() in (3, 4), told, input.dim())
+        text = "Softmax2d: expected input to be 3D or 4D, got {}D instead"
+        require_value(input.dim() in (3, 4), text, input.dim())
         return F.softmax(input, -3)
 
 

@@ -120,8 +120,8 @@ class Bilinear(Layer, function=bilinear, takes="input1 input2", gives="weight bi
         device: Any = None, dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        told = "in1_features must be > 0, but got (in1_features={})"
-        require_value(in1_features > 0, told, in1_features)
+        text = "in1_features must be > 0, but got (in1_features={})"
+        require_value(in1_features > 0, text, in1_features)
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
