@@ -757,13 +757,13 @@ def catalogue(word: str) -> str:
         lines += [f"# {kind}", "", *(inner or [NO_CALLBACKS]), ""]
     if word == EVERYTHING or word in every:
         return "\n".join(lines).rstrip()
-    meant = did_you_mean(word, names_in(every))
-    if "known: " in meant:
-        meant = f"; the kinds are {', '.join(every)}, and --list KIND lists the names of one"
-    raise usage_error(f"--list {word}", f"not known{meant}")
+    advice = f"the kinds are {', '.join(every)}, and --list KIND lists the names of one"
+    if meant := closest(word, listed_names(every)):
+        advice = f"did you mean '{meant}'?"
+    raise usage_error(f"--list {word}", f"not known; {advice}")
 
 
-def names_in(every: Mapping[str, Mapping[str, Iterable[str]]]) -> list[str]:
+def listed_names(every: Mapping[str, Mapping[str, Iterable[str]]]) -> list[str]:
     """Return the kinds, and the names of each kind; a section's name is the end of its path."""
     names = [*every, *chain.from_iterable(every.values())]
     return [text for name in names for text in name.rpartition(".")[2].split(", ")]
@@ -771,7 +771,7 @@ def names_in(every: Mapping[str, Mapping[str, Iterable[str]]]) -> list[str]:
 
 def listed_word(word: str, every: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
     """Return the name or kind in the catalogue that `word` means; else `word` itself."""
-    last, known = word.rpartition(".")[2], names_in(every)
+    last, known = word.rpartition(".")[2], listed_names(every)
     paths = all_homes().get(last) or all_homes().get(last.removesuffix("s"), ())
     sections = (path.partition(".")[0] for path in (word, *paths))
     for text in (word, last, *sections, *["sections"] * len(paths)):

@@ -591,7 +591,8 @@ def test_a_word_of_the_list() -> None:
         assert listed(word) == listed(whole), word
     told = mistake("train --list Adm")
     assert told == "command line: --list Adm: not known; did you mean 'Adam'?\n"
-    assert "the kinds are sections, layers" in mistake("train --list zzzzzz")
+    for word in ("zzzzzz", "device", "metrics"):
+        assert "not known; the kinds are sections, layers" in mistake(f"train --list {word}")
 
 
 # The schema for editors: up to date, true of every shipped configuration, false of mistakes.
