@@ -36,7 +36,7 @@ from .config import (
     section_keys,
 )
 from .experiment import Graph
-from .frames import PREDICT, Name, array_of, frame_of
+from .frames import PREDICT, Name, array_of, errors_of_predict, frame_of
 from .load import (
     LoadedConfig,
     all_homes,
@@ -380,7 +380,7 @@ def as_tensor(values: Any, argument: str, function: str = PROGRAM) -> torch.Tens
     """Return an array as a tensor: integers as int64, other numbers in the default precision."""
     if isinstance(values, torch.Tensor):
         return values
-    array = np.asarray(values)
+    array = np.require(values, requirements="W")  # a data frame's columns may be read-only
     if array.dtype.kind not in "biuf":
         message = f"expected arrays of numbers, got one of {array.dtype}"
         raise refusal(argument, message, Place(source=function))
@@ -582,14 +582,12 @@ class Fit(Training):
 
     def outputs(self, *inputs: Any) -> torch.Tensor:
         check_count(inputs, len(self._example))
-        try:
+        with errors_of_predict():
             arrays = [array_of(*pair) for pair in zip(inputs, self._names, strict=False)]
-        except ValueError as error:
-            raise ValueError(f"{PREDICT}: {error}") from None
-        tensors = [
-            x if isinstance(x, torch.Tensor) else as_tensor(x, "inputs", PREDICT).to(like.dtype)
-            for x, like in zip(arrays, self._example, strict=True)
-        ]
+            tensors = [
+                x if isinstance(x, torch.Tensor) else as_tensor(x, "inputs", PREDICT).to(like.dtype)
+                for x, like in zip(arrays, self._example, strict=True)
+            ]
         size = batch_of(tensors[0][:1].numel())
         with evaluation_mode(self.final_model) as model:
             batches = zip(*(tensor.split(size) for tensor in tensors), strict=True)

@@ -1,20 +1,32 @@
 """Samples that programs give: arrays, rows of cells, and tables whose columns have names."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .config import Place, Problem, did_you_mean, quoted
+from .config import ConfigError, Place, Problem, did_you_mean, quoted
 from .csv_file import CsvFile, Row
 from .dataset import Array, Preprocessing
 
 PREDICT = "predict()"
 Name = Hashable
 """The name of a column: text, or a number if a data frame was made without names."""
+
+
+@contextmanager
+def errors_of_predict() -> Iterator[None]:
+    """Turn the errors of samples in the block into ValueErrors that name `predict`."""
+    try:
+        yield
+    except ConfigError as error:  # it names the place
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{PREDICT}: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from .components import as_they_are, facts_of
 from .config import ConfigError, Problem, did_you_mean, quoted, raise_all, refusal
 from .dataset import PARTS, Dataset, Samples, load_dataset, load_text
 from .experiment import Experiment, Recorder, Report, TensorBoardEvents
-from .frames import PREDICT, codes_of, rows_of
+from .frames import codes_of, errors_of_predict, rows_of
 from .loop import (
     Callback,
     EveryFewEpochs,
@@ -596,8 +596,8 @@ class Supervised(Training):
         facts = self.kind.facts
         if regression and not fitted and facts.prediction is as_they_are:
             if not facts.degree:
-                told = "register the loss with its degree, so that the target is standardized"
-                return f"{told}, or with its prediction if that is not the output itself"
+                advice = "register the loss with its degree, so that the target is standardized"
+                return f"{advice}, or with its prediction if that is not the output itself"
             if not getattr(data, "standardize_target", True):
                 return "set data.standardize_target: true"
         remedy = super()._remedy(fitted, targets)
@@ -637,14 +637,10 @@ def prepare_inputs(x: Any, dataset: Dataset, kind: Kind) -> NDArray[Any]:
         ValueError: if a table lacks a column, a sample has another number of values, or a cell is
             not as in the training data.
     """
-    try:
+    with errors_of_predict():
         if isinstance(kind, Characters):
             return codes_of(x)
         return dataset.preprocessing.inputs(rows_of(x, dataset.preprocessing.of_table()))
-    except ConfigError as error:
-        raise ValueError(str(error)) from None
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{PREDICT}: {error}") from None
 
 
 def outputs_of(model: nn.Module, x: NDArray[Any], size: int) -> NDArray[np.float32]:

@@ -473,6 +473,12 @@ def test_batches_of_a_batch_sampler(capsys: pytest.CaptureFixture[str]) -> None:
     assert "on 60 samples, in batches of 8\n" in capsys.readouterr().out
 
 
+def test_arrays_that_are_read_only() -> None:
+    x, y = (values.astype(np.float32) for values in (X, Y))
+    y.setflags(write=False)
+    assert fitted((x, y)).history == fitted((X, Y)).history
+
+
 def test_errors_name_the_line_that_called() -> None:
     where = rf"in module Sequential.0 \(Linear\) at (\S*{os.sep})?test_fitting.py:\d+\n"
     run = fitted(epochs=1)
@@ -481,7 +487,7 @@ def test_errors_name_the_line_that_called() -> None:
     with pytest.raises(RuntimeError, match=where):
         fitted(validation=(X[:, :2], Y))
     assert refusal_of(run.predict, TypeError)() == "predict() takes 1 array of samples; got 0"
-    refused = refusal_of(run.predict)(["a"])
+    refused = refusal_of(run.predict, ValueError)(["a"])
     assert refused == "predict(): inputs: expected arrays of numbers, got one of <U1"
 
 

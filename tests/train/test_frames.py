@@ -120,9 +120,9 @@ REFUSED: dict[str, tuple[Any, str]] = {
 def test_samples_that_do_not_fit_are_refused() -> None:
     run = run_of("drop")
     for predict in (run.predict, load_trained(run.directory).predict):
-        told = refusal_of(predict, ValueError)
+        refused = refusal_of(predict, ValueError)
         for case, (x, message) in REFUSED.items():
-            assert f"predict(): {message}" in told(x).replace(
+            assert f"predict(): {message}" in refused(x).replace(
                 "predict() takes", "predict(): takes"
             ), case
 
@@ -147,9 +147,9 @@ def test_a_text_takes_codes() -> None:
     Path("t.txt").write_text("abc" * 60, "utf-8")
     run = train(loaded(TEXT, EMBEDDING, "log={plots: false, tensorboard: false}"), verbose=False)
     assert run.predict([[0, 1, 2]]).shape[:2] == (1, 3)
-    told = refusal_of(run.predict, ValueError)
+    refused = refusal_of(run.predict, ValueError)
     for x in ("abc", [0, 1], [[0.5]], {"a": [1]}):
-        assert "predict(): takes codes of characters, shape (samples, places)" in told(x)
+        assert "predict(): takes codes of characters, shape (samples, places)" in refused(x)
 
 
 # Frames as samples of `fit`.
@@ -196,7 +196,7 @@ def test_fit_refuses_what_lacks_a_column() -> None:
     assert refusal_of(run.predict, ValueError)(lacks) == "predict(): has no column 'c'; known: a, b"
     alone = Frame(COLUMNS)
     alone.shape = (20, 3)  # type: ignore[attr-defined]
-    told = refusal_of(fit)(nn.Linear(3, 1), alone, loss="MSELoss", optimizer="SGD", epochs=1)
-    assert "got one array of shape (20, 3), without targets" in told
+    refused = refusal_of(fit)(nn.Linear(3, 1), alone, loss="MSELoss", optimizer="SGD", epochs=1)
+    assert "got one array of shape (20, 3), without targets" in refused
     words = {**COLUMNS, "c": ["x"] * 20}
     assert "expected arrays of numbers" in refusal_of(fitted, ConfigError)(Frame(words))
