@@ -11,13 +11,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 163, 100
-PATH_LINES, CALLED_ONCE = 18_380, 150
+FILES, SLACK = 167, 100
+PATH_LINES, CALLED_ONCE = 18_645, 158
 CODE = {  # lines of code by folder
-    "_core/": 6190, "amp/": 160, "autograd/": 2450, "compile/": 3580, "cuda/": 60,
-    "distributed/": 1080, "distributions/": 1110, "func/": 690, "learn/": 240, "names/": 670,
-    "nn/": 5480, "ops/": 10180, "optim/": 1990, "program/": 160, "serialization/": 690,
-    "train/": 8350, "utils/": 2300, "*.py": 1045,
+    "_core/": 6575, "amp/": 265, "autograd/": 2630, "compile/": 3685, "cuda/": 60,
+    "distributed/": 1080, "distributions/": 1345, "func/": 695, "learn/": 240, "names/": 670,
+    "nn/": 5825, "ops/": 10735, "optim/": 1990, "program/": 160, "serialization/": 695,
+    "train/": 8645, "utils/": 2330, "*.py": 1095,
 }  # fmt: skip
 
 
