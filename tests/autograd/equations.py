@@ -164,6 +164,12 @@ def parsed(text: str) -> ast.expr:
         raise AssertionError(f"not an expression: {text}") from None
 
 
+def array_of(value: Any) -> np.ndarray:
+    """An array of the value; of integers, as of PyTorch's, one of int64 on every machine."""
+    made = np.array(value)
+    return made.astype(np.int64) if made.dtype.kind == "i" else made
+
+
 def evaluated(text: str, values: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
     """The value of an expression; raises AssertionError if the text is none.
 
@@ -171,7 +177,7 @@ def evaluated(text: str, values: Mapping[str, Any], names: Mapping[str, Any]) ->
         values: by text, the values of names and of whole calls.
         names: functions and others.
     """
-    own = {"ARRAY": np.array, "UNKNOWN": UNKNOWN, "nan": np.array(np.nan), "inf": np.array(np.inf)}
+    own = {"ARRAY": array_of, "UNKNOWN": UNKNOWN, "nan": np.array(np.nan), "inf": np.array(np.inf)}
 
     def value(*kinds: type) -> Any:
         arrays = Arrays(values, kinds)
@@ -247,7 +253,7 @@ def outcome(op: Any, arguments: Mapping[str, Any]) -> Any:
     given = {}
     for name, value in arguments.items():
         if name in op.inputs:
-            given[name] = tensors(np.asarray(value) if single(value) else value)
+            given[name] = tensors(array_of(value) if single(value) else value)
         else:
             given[name] = (
                 value.item() if isinstance(value, np.ndarray) and not value.ndim else value
@@ -323,7 +329,7 @@ def check_gradients(run: Run, texts: Sequence[str], backward: bool) -> None:
         known |= {"sum": total, "sum_to_size": sum_to, function.__name__: function}
         known |= {"g": run.g, **run.saved}
         if op.cast:  # the engine brings them to the dtype of `g`
-            known |= {"ARRAY": lambda value: floats(np.array(value))}
+            known |= {"ARRAY": lambda value: floats(array_of(value))}
             known |= {n: floats(v) for n, v in run.saved.items()}
         assert not backward or more, f"no result: {text}"
         for side in [formula, *more]:
