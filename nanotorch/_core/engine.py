@@ -232,8 +232,12 @@ def count_consumers(roots: Iterable[tuple[Any, int]]) -> tuple[dict[Any, int], d
 
     Also returns, for a node whose outputs lead to different edges, the positions of the others.
     """
-    consumers: dict[Any, int] = {node: 0 for node, _ in roots}
-    found = list({(n, 0 if n.leads is None else k): None for n, k in roots})
+    consumers: dict[Any, int] = {}
+    found = []
+    for edge in roots:
+        if edge[0] not in consumers or edge[0].leads is not None:
+            found.append(edge)
+        consumers[edge[0]] = 0
     unreached: dict[Any, set[int]] = {}
     for node, output in found:  # the list grows while the loop runs
         edges = node.materialize()._edges
@@ -241,13 +245,15 @@ def count_consumers(roots: Iterable[tuple[Any, int]]) -> tuple[dict[Any, int], d
             rest = unreached.setdefault(node, set(range(len(edges))))
             edges = [edges[position] for position in sorted(rest & node.leads[output])]
             rest -= node.leads[output]
-        for target, number in edges:
-            if target is None:
-                continue
-            first = target not in consumers
-            consumers[target] = 1 if first else consumers[target] + 1
-            if first or target.leads is not None:
-                found.append((target, number))
+        for edge in edges:
+            target = edge[0]
+            if target in consumers:
+                consumers[target] += 1
+                if target.leads is not None:
+                    found.append(edge)
+            elif target is not None:
+                consumers[target] = 1
+                found.append(edge)
     return consumers, unreached
 
 
@@ -258,7 +264,7 @@ def nodes_leading_to(
     goals = set(targets)
     leading: set[Node] = set()
     for node in sorted(nodes, key=attrgetter("_sequence")):  # edges lead to lower numbers
-        without = unreached.get(node, ())
+        without = unreached.get(node, ()) if unreached else ()
         for position, (target, _) in enumerate(node._edges):
             if (target in goals or target in leading) and position not in without:
                 leading.add(node)
@@ -487,7 +493,7 @@ class Sweep:
                 f"{len(node._edges)}, got {len(grads)})"
             )
         fresh, consumers, position = node.fresh_gradients, self.consumers, -1
-        unreached = self.unreached.get(node, ())
+        unreached = self.unreached.get(node, ()) if self.unreached else ()
         for target, number in node._edges:
             position += 1
             if target is None or position in unreached:
