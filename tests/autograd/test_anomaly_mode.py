@@ -282,7 +282,8 @@ def test_what_is_told(call: Callable[[], Any], begins: list[str]) -> None:
 
 def is_clean(case: Case) -> bool:
     """Whether a sample makes finite results of finite numbers, and shows all of them."""
-    if case.name.startswith("info of "):
+    # A loss of labels that do not fit is infinite before `zero_infinity` hides it.
+    if case.name.startswith("info of ") or "zero_infinity" in case.sample.kwargs:
         return False
     try:
         call = case.call("float32")

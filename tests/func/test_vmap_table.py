@@ -144,7 +144,8 @@ REFUSED = {
 ALSO = {
     "where:9": "dynamic shape",  # the form with one argument
     "dropout:2": "random operation",  # of probability 1, for which no number is drawn
-}
+    "rrelu:5": "random operation", "gradient:13": "calling .item",
+}  # fmt: skip
 BY_MEMORY = ("as_strided",)
 # A view of a sample need not be one of all samples.
 NO_VIEW = "view size is not compatible"

@@ -15,7 +15,8 @@ ELSEWHERE = {
 }  # fmt: skip
 # Several operations, each of which rounds: what they subtract or divide by is rounded before.
 IN_STEPS = {
-    "corrcoef", "cosine_similarity", "logsumexp", "tanhshrink", "triplet_margin_loss",
+    "corrcoef", "cosine_similarity", "ctc_loss", "gradient", "logcumsumexp", "logsumexp",
+    "tanhshrink", "triplet_margin_loss",
 }  # fmt: skip
 ROWS = by_row(c for c in cases() if c.row.torch is not None and c.name not in ELSEWHERE)
 BFLOAT16, SINGLE = torch.bfloat16, torch.float32

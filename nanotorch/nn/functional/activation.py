@@ -11,7 +11,7 @@ from nanotorch._core.arguments import require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import PLACE
-from nanotorch._core.layout import normal_dim, order_of
+from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
@@ -399,7 +399,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def dropout_factors(input: Tensor, p: float) -> Tensor:
     """The random factor of each element: 0 or ``1 / (1 - p)``, in PyTorch's random order."""
     if p == 1.0:
-        return wrap(np.zeros_like(input._array, order=order_of(input._array)))
+        return ops.zeros_like(input)
     array = kept_elements(input, p)
     array /= array.dtype.type(1 - p)
     return wrap(array)
