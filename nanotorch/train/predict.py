@@ -207,8 +207,8 @@ def predict(options: argparse.Namespace) -> int:
     if Path(options.run) not in (trained.directory, trained.weights):
         print(f"run: {trained.directory}", file=sys.stderr)
     if last and trained.status != FINISHED:
-        message = f"the run is not finished but {trained.status}: these are its weights so far"
-        print(f"warning: {message}", file=sys.stderr)
+        state = f"the run is not finished but {name_text(trained.status)}"
+        print(f"warning: {state}: these are its weights so far", file=sys.stderr)
     if isinstance(trained.kind, Characters):
         if options.input is not None or options.prompt is None:
             raise usage_error("", "a model of text takes --prompt, and no file")
