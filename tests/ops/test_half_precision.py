@@ -18,11 +18,13 @@ from tests.ops.sampling import Sample, weights_like
 # between: differences of rounded numbers, products of rounded products; in half precision only is
 # a root a power, of which that of -inf is inf.
 RESULTS = {
-    "binary_cross_entropy_with_logits", "pow",
+    "binary_cross_entropy_with_logits", "gradient", "matrix_power", "pow",
     "tanhshrink", "triplet_margin_loss",
 }  # fmt: skip
 # Gradients that are computed from a rounded result or norm, whose rounding they magnify.
-GRADIENTS = {"corrcoef", "cosine_similarity", "logsumexp"}
+GRADIENTS = {
+    "corrcoef", "cosine_similarity", "gradient", "logcumsumexp", "logsumexp", "matrix_power",
+}  # fmt: skip
 # Of large numbers: squares and products that overflow in between.
 LARGE_RESULTS = {
     *RESULTS, "corrcoef", "cosine_embedding_loss", "cosine_similarity", "cov", "einsum",
