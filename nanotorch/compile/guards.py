@@ -723,11 +723,14 @@ class Guards:
             self.gradients.append(id(tensor._grad))
             self.tensors[id(tensor._grad)] = tensor._grad
 
+    def only_gradients(self) -> set[int]:
+        """The `id` of each tensor that is in reach only as a gradient."""
+        return {key for key in self.gradients if key not in self.kept}
+
     def let_go(self) -> None:
         """Drop the gradients, which belong to another step."""
-        for key in self.gradients:
-            if key not in self.kept:
-                self.tensors.pop(key, None)
+        for key in self.only_gradients():
+            self.tensors.pop(key, None)
 
     def visit_optimizer(self, optimizer: Optimizer, path: str) -> None:
         """Visit an optimizer: groups, state, hooks. A replay reads options that are numbers."""

@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -328,11 +328,18 @@ class State:
         self.drawn = [generator.get_state() for generator in generators]
         self.modes = [(vars(m), vars(m)["training"]) for m in modules if "training" in vars(m)]
 
-    def leave_gradients(self) -> None:
-        """Forget the gradients: the step did not use them, and other threads may add to them."""
-        # Not those that the step reaches itself, for example as arguments.
-        self.tensors, self.leaves, self.grads = self.leaves, [], []
-        del self.meta[len(self.tensors) :]
+    def leave_gradients(self, gradients: Container[int] = ()) -> None:
+        """Forget the gradients: the step did not use them, and other threads may add to them.
+
+        Args:
+            gradients: the `id` of each tensor that is in reach only as a gradient.
+        """
+        # Gradients that the step reaches itself, for example as arguments, stay.
+        kept = [
+            (t, m) for t, m in zip(self.leaves, self.meta, strict=False) if id(t) not in gradients
+        ]
+        self.tensors, self.meta = [t for t, _ in kept], [m for _, m in kept]
+        self.leaves, self.grads = [], []
         arrays, cells = {id(meta[0]) for meta in self.meta}, {id(t._cell) for t in self.tensors}
         self.arrays = {key: array for key, array in self.arrays.items() if key in arrays}
         self.cells = {key: cell for key, cell in self.cells.items() if key in cells}
@@ -520,7 +527,8 @@ class Capture:
         self.recorder.proxies.clear()  # they hold the tensors that the step made
         self.uses_gradients = changes_gradients(watcher.library)
         if not self.uses_gradients:
-            held.leave_gradients()
+            given = {id(tensor) for _, tensor in self.arguments.free}
+            held.leave_gradients(self.guards.only_gradients() - given)
         if failure:
             held.put_back()
             out = self.function(*args, **kwargs)  # raises again if the error was the step's own

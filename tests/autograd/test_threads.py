@@ -97,7 +97,7 @@ def test_modes_belong_to_their_thread() -> None:
 
 
 @pytest.mark.parametrize("name", rounds())
-@pytest.mark.parametrize("count", [3, pytest.param(1200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(400, marks=pytest.mark.slow)])
 def test_threads_lose_nothing(name: str, count: int) -> None:
     with switching():
         for _ in range(count):
