@@ -111,7 +111,7 @@ MANY = 1 << 14  # elements, beyond which NumPy copies lines faster as one item e
 FEW = 64  # elements of a window in a group, up to which each sample has its own product
 
 
-def place(input: Array, first: int, taps: Any, target: Array) -> None:
+def copy_rows(input: Array, first: int, taps: Any, target: Array) -> None:
     """Copy rows of ``input`` to ``target``.
 
     Args:
@@ -122,6 +122,7 @@ def place(input: Array, first: int, taps: Any, target: Array) -> None:
     """
     k = target.ndim - input.ndim
     to, of = valid_range(input.shape[3], 1, first, target.shape[k + 2])
+    # (N, G, C, rows, *across) to (G, C, rows, N, *across).
     source = input[:, :, :, of].transpose(1, 2, 3, 0, *range(4, input.ndim))
     target = target[(*(slice(None),) * (k + 2), to)]
     for here, there in taps:
@@ -179,7 +180,7 @@ def write_products(
     channels, high, *kernel = weight.shape[2:]
     lines, wide = channels * math.prod(kernel), math.prod(width)
     rows, kind, k = (height - 1) * step + high, input.dtype, len(kernel)
-    matrix = np.ascontiguousarray(weight.swapaxes(2, 3))
+    matrix = np.ascontiguousarray(weight.swapaxes(2, 3))  # (G, O, high, C, *kernel)
     matrix = matrix.reshape(groups, 1, outputs, high * lines)
     line = np.dtype(f"V{width[-1] * kind.itemsize}")
     block, out = np.empty(0), out.view(line)
@@ -192,9 +193,11 @@ def write_products(
             operand = stacked_rows(block, lines, count * wide, height, high, step)
             products = np.empty((groups, height, outputs, count * wide), kind)
             values = products.reshape(groups, height, outputs, count, *width).view(line)
+            # (G, height, O, N, *width) to (N, G, O, height, *width), as in `out`.
             values = values.transpose(3, 0, 2, 1, *range(4, 4 + k))
+            # (G, rows, C, *kernel, N, *width) to (*kernel, G, C, rows, N, *width).
             goal = block.transpose(*range(3, 3 + k), 0, 2, 1, *range(3 + k, 4 + 2 * k))
-        place(input[part], first, taps, goal)
+        copy_rows(input[part], first, taps, goal)
         np.matmul(matrix, operand, products)
         if shift is not None:
             products += shift.reshape(groups, 1, outputs, 1)
@@ -208,6 +211,7 @@ def add_products(input: Array, weight: Array, out: Array, first: int, step: int,
     across, kind, k = input.shape[4:], input.dtype, len(kernel)
     lines, wide = outputs * math.prod(kernel), math.prod(across)
     rows = (height - 1) * step + high
+    # (G, O, C, high, *kernel) to (G, *kernel, O, high, C).
     matrix = np.ascontiguousarray(weight.transpose(0, *range(4, 4 + k), 1, 3, 2))
     matrix = matrix.reshape(groups, 1, lines, high * channels)
     multiply: Any = np.multiply if high * channels == 1 else np.matmul
@@ -221,9 +225,11 @@ def add_products(input: Array, weight: Array, out: Array, first: int, step: int,
             operand = stacked_rows(block, channels, count * wide, height, high, step)
             products = np.empty((groups, height, lines, count * wide), kind)
             values = products.reshape(groups, height, *kernel, outputs, count, *across)
+            # (G, height, *kernel, O, N, *across) to (*kernel, N, G, O, height, *across).
             order = (*range(2, 2 + k), 3 + k, 0, 2 + k, 1, *range(4 + k, 4 + 2 * k))
             values = values.transpose(order)
-        place(input[part], first, [(..., ...)], block.swapaxes(1, 2))
+        rows_last = block.swapaxes(1, 2)  # (G, C, rows, N, *across)
+        copy_rows(input[part], first, [(..., ...)], rows_last)
         multiply(matrix, operand, products)
         for here, there in taps:
             piece = target[there]
@@ -279,7 +285,8 @@ def convolved_back(g: Array, weight: Array, bias: Array | None, at: Windows, gro
     lines, results = (outputs, channels) if gather else (channels, outputs)
     at = windows_by_rows(at, lines * at.places, results) if finite else at.in_one_row
     g = g.reshape(samples, groups, outputs, *at.out)
-    weight = weight.reshape(groups, outputs, channels, *at.kernel).swapaxes(1, 2)
+    weight = weight.reshape(groups, outputs, channels, *at.kernel)
+    weight = weight.swapaxes(1, 2)  # (G, C, O, *kernel): the two change their roles
     shift: Any = None if bias is None else bias.reshape(groups, channels, *(1,) * len(at.out))
     out = np.empty((samples, groups, channels, *at.size), g.dtype)
     if at.single:
@@ -329,9 +336,11 @@ def correlated_alone(g: Array, input: Array, at: Windows) -> Array:
             columns = np.ascontiguousarray(some[at.taps[0][1]])
         else:
             columns = np.zeros((*some.shape[:4], *kernel, *width), g.dtype)
+            # (N, G, C, 1, *kernel, *width) to (*kernel, G, C, 1, N, *width).
             order = (*range(4, 4 + k), 1, 2, 3, 0, *range(4 + k, 4 + 2 * k))
-            place(some, 0, at.taps, columns.transpose(order))
-        columns = columns.reshape(len(some), groups, lines, wide).swapaxes(2, 3)
+            copy_rows(some, 0, at.taps, columns.transpose(order))
+        columns = columns.reshape(len(some), groups, lines, wide)
+        columns = columns.swapaxes(2, 3)  # (N, G, wide, lines)
         total += np.matmul(values.reshape(len(some), groups, outputs, wide), columns).sum(0)
     return total
 
@@ -352,16 +361,19 @@ def correlated_rows(g: Array, input: Array, at: Windows) -> Array:
             count, columns = len(some), len(some) * wide
             if not block.size or block.shape[-1 - k] != count:
                 block = np.zeros((groups, channels, *kernel, rows, count, *width), kind)
+                # (G, C, *kernel, rows, N, *width) to (*kernel, G, C, rows, N, *width).
                 target = block.transpose(*range(2, 2 + k), 0, 1, *range(2 + k, 4 + 2 * k))
                 memory = block.reshape(groups, lines, rows, columns)
                 of_group, line, row, item = memory.strides
                 size = (high, groups, lines, height * columns)
                 operand = np.ndarray(size, kind, memory, 0, (row, of_group, line, item))
-            place(source[part], first, at.taps, target)
+            copy_rows(source[part], first, at.taps, target)
+            # (N, G, O, height, *width) to (G, height, N, *width, O).
             values = np.ascontiguousarray(some.transpose(1, 3, 0, *range(4, 4 + k), 2))
             values = values.reshape(groups, height * columns, outputs)
             total[phase::step] += np.matmul(operand, values)
     total = total.reshape(tall, groups, channels, *kernel, outputs)
+    # (tall, G, C, *kernel, O) to (G, O, C, tall, *kernel).
     return total.transpose(1, 3 + k, 2, 0, *range(3, 3 + k))
 
 
@@ -777,7 +789,7 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
     at = windows(input.shape[-2:], size, stride, padding, dilation).in_one_row
     *lead, channels = input.shape[:-2]
     out = np.zeros((*lead, channels, *size, *at.out[1:]), input.dtype)
-    columns = np.moveaxis(out, (-4, -3), (0, 1))
+    columns = np.moveaxis(out, (-4, -3), (0, 1))  # (*size, ..., C, *at.out[1:])
     for here, there in at.taps:
         columns[here] = input[there]
     return out.reshape(*lead, channels * at.places, math.prod(at.out))
@@ -798,7 +810,7 @@ def col2im(
     *lead, rows, _ = g.shape
     columns = g.reshape(*lead, rows // at.places, *size, *at.out[1:])
     out = np.zeros((*lead, rows // at.places, *out_size), g.dtype)
-    columns = np.moveaxis(columns, (-4, -3), (0, 1))
+    columns = np.moveaxis(columns, (-4, -3), (0, 1))  # (*size, ..., C, *at.out[1:])
     for here, there in at.taps:
         out[there] += columns[here]
     return out
@@ -836,7 +848,8 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     *lead, channels, height, width = input.shape
     told = "pixel_shuffle(): {} channels are not divisible by {}"
     require(not channels % (r * r), told, channels, r * r)
-    parts = input.reshape(-1, channels // (r * r), r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
+    parts = input.reshape(-1, channels // (r * r), r, r, height, width)
+    parts = parts.transpose(0, 1, 4, 2, 5, 3)  # (N, C, H, r, W, r)
     return parts.reshape(*lead, channels // (r * r), height * r, width * r)
 
 
@@ -857,5 +870,6 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     *lead, channels, height, width = input.shape
     for size in (height, width):
         require(not size % r, "pixel_unshuffle(): size {} is no multiple of {}", size, r)
-    parts = input.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
+    parts = input.reshape(-1, channels, height // r, r, width // r, r)
+    parts = parts.transpose(0, 1, 3, 5, 2, 4)  # (N, C, r, r, H, W)
     return parts.reshape(*lead, channels * r * r, height // r, width // r)
