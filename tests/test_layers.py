@@ -19,7 +19,8 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 # Top to bottom. `nanotorch` itself re-exports what stands above it.
 LAYERS = (
     "nanotorch.names", "nanotorch._core.grad_mode", "nanotorch._core.arguments",
-    "nanotorch._core.dtypes", "nanotorch._core.call_site", "nanotorch._core.bfloat16",
+    "nanotorch._core.dtypes", "nanotorch._core.ownership", "nanotorch._core.call_site",
+    "nanotorch._core.bfloat16",
     "nanotorch._core.layout", "nanotorch.multiprocessing", "nanotorch._core",
     "nanotorch.ops", "nanotorch.overrides", "nanotorch.settings", "nanotorch.linalg",
     "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",

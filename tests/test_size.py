@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 167, 100
-PATH_LINES, CALLED_ONCE = 18_650, 158
+FILES, SLACK = 168, 100
+PATH_LINES, CALLED_ONCE = 18_670, 158
 CODE = {  # lines of code by folder
     "_core/": 6585, "amp/": 265, "autograd/": 2630, "compile/": 3685, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1345, "func/": 695, "learn/": 240, "names/": 670,

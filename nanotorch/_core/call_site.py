@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.ownership import IN_VARIABLE, references
 
 # Sites: every node keeps the site of the user's call that recorded it. A site is a code object and
 # the offset of an instruction, which cost almost nothing to keep. Only an error message turns a
@@ -173,7 +174,8 @@ def tensors_in(frame: FrameType | None) -> dict[int, tuple[str, Any]]:
                     found.setdefault(id(part), (f"{variable}.{name}", part))
     # Before Python 3.13, the frame keeps the dict `f_locals`, and with it the tensors. Clear the
     # dict, unless the user holds it, too, as the result of `locals()`.
-    if type(seen) is dict and frame.f_code.co_flags & FUNCTION and sys.getrefcount(seen) == 3:
+    kept = type(seen) is dict and frame.f_code.co_flags & FUNCTION
+    if kept and references(seen) == IN_VARIABLE + 1:
         seen.clear()
     return found
 

@@ -16,7 +16,6 @@ from nanotorch._core.bfloat16 import cast
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
     CUT_OFF,
-    IN_VARIABLE,
     LEAF,
     NO_EDGE,
     AccumulateGrad,
@@ -29,10 +28,9 @@ from nanotorch._core.graph import (
     accumulating,
     accumulator_edge,
     anomaly,
-    can_take,
     copy_like,
-    references,
 )
+from nanotorch._core.ownership import IN_VARIABLE, can_take, references
 from nanotorch._core.sums import sum_over, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
 

@@ -25,6 +25,7 @@ from nanotorch._core.call_site import (
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, dtype_of
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_overlap, has_overlap, is_dense
+from nanotorch._core.ownership import can_take
 
 new_object = object.__new__  # makes an object without a call of `__init__`
 Tensor = Any  # the class of the module `tensor`, which imports this one
@@ -385,9 +386,6 @@ LEAF, ASK = object(), object()
 # Held while a leaf's gradient is read and replaced, since other threads may add to the same leaf.
 # One lock serves all leaves: an accumulator lives no longer than its graph.
 accumulating = threading.RLock()
-references = sys.getrefcount
-# The `references` of what only a variable holds: before Python 3.14, a call holds it, too.
-IN_VARIABLE = (lambda variable: references(variable))(object())
 
 
 def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
@@ -407,15 +405,6 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
         held._cell[0] += 1
     else:
         variable._grad = variable._lift(g if owned and can_take(g, array) else copy_like(g, array))
-
-
-def can_take(g: Any, array: np.ndarray) -> bool:
-    """Whether only ``g`` refers to its memory, and ``g`` has the strides of ``array``."""
-    if g.__class__ is not array.__class__ or g.strides != array.strides or g.shape != array.shape:
-        return False
-    whole = g.base
-    # One more reference if only `g` holds `whole`.
-    return whole is None or (references(whole) == IN_VARIABLE + 1 and whole.nbytes == g.nbytes)
 
 
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:

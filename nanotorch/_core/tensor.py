@@ -5,7 +5,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from nanotorch._core.graph import (
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
+from nanotorch._core.ownership import is_alone
 from nanotorch.names.lookup import OF_TENSORS, OutOfScope
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ USE_DETACH = (
     "use var_no_grad = var.detach()."
 )
 
-ALONE = 2  # the `getrefcount` of an array that only one tensor, or one array, holds
 new_node = object.__new__
 # Returns the module that serves subclasses. That module needs `Tensor`, so `nanotorch` sets this.
 overrides: Any = None
@@ -128,7 +127,7 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         """
         from nanotorch.multiprocessing import share  # slow to import
 
-        if not self.is_shared() and (self._view is not None or getrefcount(self._array) > ALONE):
+        if not self.is_shared() and not is_alone(self):
             raise RuntimeError(
                 "share_memory_() moves the values of one tensor, and others have this one's memory:"
                 " its base, its views, or the tensor whose `data` it is. Call it on a tensor, not "

@@ -2,7 +2,6 @@
 
 import gc
 import math
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial, update_wrapper
@@ -47,6 +46,7 @@ from nanotorch._core.op import (
     op,
     public,
 )
+from nanotorch._core.ownership import is_alone, references
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     as_number,
@@ -496,9 +496,9 @@ def arrays_of(tensor: Tensor) -> list[np.ndarray]:
 
 def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
     """All tensors that share the memory of ``tensor``; an error if another object shares it."""
-    array = tensor._array
-    if array.flags.owndata and sys.getrefcount(tensor._array) == 3 and tensor._view is None:
+    if is_alone(tensor) and tensor._array.flags.owndata:
         return [tensor]  # skips the search, which is slow
+    array = tensor._array
     owner = owner_of(array)
     tensors = [
         t
@@ -509,8 +509,8 @@ def tensors_sharing_memory(tensor: Tensor) -> list[Tensor]:
     slots = Counter(id(a) for t in tensors for a in arrays_of(t))
     arrays = {id(a): a for a in (owner, *(a for t in tensors for a in arrays_of(t)))}
     slots[id(owner)] += 1 + sum(a.base is owner for a in arrays.values())
-    # `arrays` and the call of `getrefcount` hold each array, too.
-    if any(sys.getrefcount(arrays[key]) > slots[key] + 2 for key in arrays):
+    # `arrays` and the call of `references` hold each array, too.
+    if any(references(arrays[key]) > slots[key] + 2 for key in arrays):
         raise RuntimeError("Trying to resize storage that is not resizable")
     return tensors
 

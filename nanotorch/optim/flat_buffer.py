@@ -3,14 +3,13 @@
 import functools
 import weakref
 from collections.abc import Iterable, Mapping
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.graph import IN_VARIABLE
 from nanotorch._core.layout import address
-from nanotorch._core.tensor import ALONE, Tensor, wrap
+from nanotorch._core.ownership import IN_VARIABLE, is_alone, references
+from nanotorch._core.tensor import Tensor, wrap
 
 # Parameters of one optimizer are adjacent in memory, so that one call can update them all.
 #
@@ -96,14 +95,14 @@ def is_movable(tensor: Any, kind: np.dtype) -> bool:
     array = tensor._array
     memory: Any = array.base
     if type(memory) is np.ndarray and memory.flags.owndata:  # there may be other views of it
-        own = getrefcount(memory) == IN_VARIABLE + 1
+        own = references(memory) == IN_VARIABLE + 1
     else:  # others share the memory of a file or a buffer
         own = array.flags.owndata or isinstance(memory, Part)
     del memory
     if not (own and array.flags.c_contiguous and array.flags.writeable):
         return False
     del array
-    return tensor._view is None and getrefcount(tensor._array) == ALONE
+    return is_alone(tensor)
 
 
 def move_together(optimizers: Iterable[Any]) -> None:
