@@ -14,9 +14,9 @@ FILE_LINES, FUNCTION_LINES = 1000, 80
 FILES, SLACK = 168, 100
 PATH_LINES, CALLED_ONCE = 18_670, 158
 CODE = {  # lines of code by folder
-    "_core/": 6585, "amp/": 265, "autograd/": 2630, "compile/": 3685, "cuda/": 60,
+    "_core/": 6590, "amp/": 265, "autograd/": 2630, "compile/": 3690, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1345, "func/": 695, "learn/": 240, "names/": 670,
-    "nn/": 5825, "ops/": 10735, "optim/": 1990, "program/": 160, "serialization/": 695,
+    "nn/": 5825, "ops/": 10740, "optim/": 1990, "program/": 160, "serialization/": 695,
     "train/": 8645, "utils/": 2330, "*.py": 1095,
 }  # fmt: skip
 
