@@ -204,7 +204,7 @@ def measuring(every: int = 1) -> Callback:
 
 def kill(number: signal.Signals) -> Callback:
     """Sends this process a signal after each step."""
-    return At(lambda loop: os.kill(os.getpid(), number))
+    return At(lambda loop: signal.raise_signal(number))
 
 
 HANDLED = StopOnSignal.numbers

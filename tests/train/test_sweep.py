@@ -10,7 +10,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +102,7 @@ def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
     both = ["a.x=1,b.x=3", "a.x=1,b.x=4", "a.x=2,b.x=3", "a.x=2,b.x=4"]
     assert of("a.x=1,2", "b.x=3,4") == both
     assert of("x=[1, 2],[1,2],../1/2") == ["x=1-2", "x=1-2,2", "x=1-2,3"]
+    assert of("x=a,A,b") == ["x=a", "x=A,2", "x=b"]  # macOS and Windows ignore case
     assert of("seed=3") == ["run"]
     assert of(f"x={'y' * 300},{'y' * 301}")
 
@@ -183,6 +186,34 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert [row.split(",")[1] for row in (directory / "sweep.csv").read_text().splitlines()] == [
         "status", "interrupted", "interrupted", "not started", "not started"
     ]  # fmt: skip
+
+
+def test_where_there_are_no_signals_the_end_of_input_asks_a_run_to_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows has none: `terminate` and `os.kill` end a process at once."""
+    program = """
+        import os, signal, sys, time
+        from nanotorch.train import commands
+        os.name, os.kill = "nt", None
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+        commands.end_with_input()
+        print("begun", flush=True)
+        while True:
+            time.sleep(0.01)
+    """
+    processes, log = sweep.Processes(), tmp_path / "log"
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    with ThreadPoolExecutor(1) as pool:
+        code = pool.submit(processes.run, command, log, True)
+        wait_until(lambda: log.exists() and log.read_bytes())
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "name", "nt")
+            processes.end()
+        try:
+            assert code.result(LONG) == 7
+        finally:
+            processes.interrupt()
 
 
 def pid_of(run: Path) -> int:
