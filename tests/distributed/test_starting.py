@@ -134,9 +134,10 @@ def test_windows_waits_for_the_processes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         subprocess, "run", lambda words, check: started.append(words) or run(command, check=check)
     )
-    with monkeypatch.context() as patch, pytest.raises(SystemExit) as ends:
+    with monkeypatch.context() as patch:
         patch.setattr(os, "name", "nt")
-        main()
+        with pytest.raises(SystemExit) as ends:
+            main()
     assert (ends.value.code, started[0][:3], started[0][-1]) == (3, ["mpiexec", "-n", "1"], "a.py")
 
 

@@ -38,7 +38,7 @@ from nanotorch.utils.data import (
     SubsetRandomSampler,
     TensorDataset,
 )
-from tests.several import PYTHON, ended
+from tests.several import PYTHON, ended, posix
 from tests.train.examples import At, mistake, record_of, refusal_of, same_weights
 
 generator = np.random.default_rng(0)
@@ -513,7 +513,7 @@ def test_metrics_count_the_samples_that_the_loss_counts() -> None:
         assert run.results.keys() == {"train/loss"}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+@posix
 def test_a_run_takes_no_more_memory_than_its_files_need(tmp_path: Path) -> None:
     program = f"""
         import resource

@@ -19,9 +19,8 @@ from nanotorch.train.loop import (
     RecordSteps,
     StopOnSignal,
 )
-from tests.several import in_threads
+from tests.several import in_threads, posix
 from tests.train.examples import At, Kept
-from tests.train.test_cli import posix
 
 
 class Counting:

@@ -35,7 +35,7 @@ from nanotorch.train.sweep import (
     rows,
 )
 from tests.patience import LONG, wait_until
-from tests.several import processes_here
+from tests.several import posix, processes_here
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -45,7 +45,6 @@ from tests.train.examples import (
     said,
     write_example,
 )
-from tests.train.test_cli import posix
 
 FAILS = """\
 from nanotorch.train import Callback, register_callback
@@ -357,6 +356,7 @@ def runs() -> list[Path]:
     return [run_of(CLASSIFICATION, *each).directory for each in settings]
 
 
+@posix
 def test_where_runs_differ_and_what_came_of_them(runs: list[Path]) -> None:
     outcomes = [read_outcome(directory, directory.name) for directory in runs]
     assert differing(outcomes) == ["seed", "optimizer.lr"]
@@ -412,6 +412,7 @@ def test_a_damaged_run_spoils_nothing(runs: list[Path]) -> None:
     assert (code, "unreadable:" in out) == (1, True)
 
 
+@posix
 def test_a_killed_run_is_told_from_one_that_runs(runs: list[Path]) -> None:
     record = runs[0] / "run.json"
     record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")
