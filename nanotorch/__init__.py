@@ -77,7 +77,7 @@ def _overrides() -> object:
 
 
 _tensor.overrides = _overrides
-__version__: str = _TorchVersion("0.1.0")
+__version__: str = _TorchVersion("0.2.0")
 newaxis = None
 globals().update(_NAMED)  # also dtypes that no tensor has here, for comparisons
 

@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import re
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -28,15 +29,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-# Tests that WebAssembly cannot pass, by the reason: first by what they ask of it in vain, in the
-# words of its refusal; then by parts of their names.
-REFUSALS = {
-    "can't start new thread": "there are no threads",
-    "does not support processes": "there are no processes",
-    "cannot start processes": "there are no processes",
-    "mmap is unavailable": "there is no shared memory",
-    "has no attribute 'setitimer'": "there are no timers that interrupt",
+# What a platform lacks: patterns of its refusals, and the reason to skip a test that meets one.
+REFUSALS: dict[str, dict[str, str]] = {
+    "wasi": {
+        "can't start new thread": "there are no threads",
+        "does not support processes": "there are no processes",
+        "cannot start processes": "there are no processes",
+        "mmap is unavailable": "there is no shared memory",
+        "has no attribute 'setitimer'": "there are no timers that interrupt",
+    },
+    "win32": {
+        "cannot find context for 'fork": "there is no fork",
+        "module 'os' has no attribute|WinError 87": "there are no such system calls",
+        "module 'signal' has no attribute": "there are few signals",
+        "No module named '(fcntl|pty|resource|termios)'": "the module is POSIX's",
+        "privilege is not held": "symbolic links need a privilege",
+        "there is no mpiexec": "MPI is no package of Python's",
+    },
 }
+# Further tests that WebAssembly cannot pass, by the reason: parts of their names.
 UNLIKE = {
     "there are no threads": ["saved_values-packing"],
     "there are no processes": ["data_workers-workers"],
@@ -60,6 +71,9 @@ if sys.platform == "wasi":
                 if any(name in item.nodeid for name in names):
                     item.add_marker(pytest.mark.skip(f"WebAssembly: {reason}"))
 
+
+if sys.platform in REFUSALS:
+
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call() -> Generator[None, Any, Any]:
         """Skip a test that meets a refusal."""
@@ -67,9 +81,9 @@ if sys.platform == "wasi":
             return (yield)
         except (Exception, pytest.fail.Exception) as error:
             text = f"{error}\n{error.__context__}"  # `pytest.warns` fails on top of a refusal
-            for words, reason in REFUSALS.items():
-                if words in text:
-                    pytest.skip(f"WebAssembly: {reason}")
+            for pattern, reason in REFUSALS[sys.platform].items():
+                if re.search(pattern, text):
+                    pytest.skip(f"{sys.platform}: {reason}")
             raise
 
 

@@ -17,6 +17,7 @@ import nanotorch as torch
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 PYTHON = sys.executable
+posix = pytest.mark.skipif(os.name != "posix", reason="the signals, locks and terminals of POSIX")
 
 
 def each(things: Iterable[T], *checks: Callable[[T], Any]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from scripts.docs import directory_for_pictures, executed
-from tests.several import PYTHON, ended
-from tests.train.test_cli import on_a_terminal, posix
+from tests.several import PYTHON, ended, posix
+from tests.train.test_cli import on_a_terminal
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -942,4 +942,15 @@ def print_graph(var: Tensor | Iterable[Tensor], params: Any = None, values: bool
     Raises:
         TypeError: if an output or a value of ``params`` is not a tensor.
     """
-    print(graph_text(var, params, values=values))
+    print_text(graph_text(var, params, values=values))
+
+
+ASCII = str.maketrans({"├": "+", "└": "+", "│": "|", "─": "-", "→": "->", "…": "..."})
+
+
+def print_text(text: str) -> None:
+    """Print a text, in ASCII where standard output cannot encode it: on Windows, a file or pipe."""
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:
+        print(text.translate(ASCII).encode("ascii", "backslashreplace").decode(), flush=True)

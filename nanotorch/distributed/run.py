@@ -8,6 +8,7 @@ whatever reason, its rank is printed and all end.
 import argparse
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -53,7 +54,10 @@ def main() -> None:
     except RuntimeError as error:
         sys.exit(f"{sys.executable}: {error}")
     own = [sys.executable, "-m", "nanotorch.distributed.run", *sys.argv[1:]]
-    os.execv(mpiexec, [mpiexec, "-n", count, *own])
+    command = [mpiexec, "-n", count, *own]
+    if os.name != "posix":  # there, the shell would take `exec` for the end of the program
+        sys.exit(subprocess.run(command, check=False).returncode)
+    os.execv(mpiexec, command)
 
 
 def watch() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,6 +18,10 @@ Parts = Sequence[bytes | memoryview]
 STEP = 1 << 16
 """The bytes that `read_limited` reads at once beyond the size of a file."""
 
+
+# On Windows a file that another process has open, such as a scanner of new files, keeps its name.
+RETRIES = (0.01, 0.05, 0.2, 1.0) if os.name == "nt" else ()
+"""Seconds between the attempts to replace a file."""
 
 UNFINISHED = re.compile(r"\..+\.(json|yaml|safetensors|txt)-[0-9a-f]{8}")
 """The names of a run's files while `write_atomically` writes them."""
@@ -52,7 +57,7 @@ def write_atomically(
                 os.fsync(file.fileno())
             if check is not None:
                 check(fresh)
-            fresh.replace(path)
+            replace(fresh, path)
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
@@ -63,6 +68,17 @@ def write_atomically(
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def replace(fresh: Path, path: Path) -> None:
+    """Give a new file the name of an old one."""
+    for seconds in RETRIES:
+        try:
+            fresh.replace(path)
+            return
+        except PermissionError:
+            time.sleep(seconds)
+    fresh.replace(path)
 
 
 def remove_unfinished(directory: Path, name: str = "*") -> None:

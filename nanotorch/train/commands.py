@@ -215,7 +215,10 @@ def end_with_input() -> None:
         while os.read(held, 1):
             pass
         for _ in range(2):
-            os.kill(os.getpid(), signal.SIGTERM)
+            if os.name == "posix":  # this also interrupts a system call of the main thread
+                os.kill(os.getpid(), signal.SIGTERM)
+            else:  # Windows's `kill` would end the process at once
+                signal.raise_signal(signal.SIGTERM)
             time.sleep(PATIENCE)
 
     threading.Thread(target=watch, daemon=True).start()

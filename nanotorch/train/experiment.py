@@ -240,7 +240,7 @@ class Recorder:
         another. This also removes an incomplete event of a killed writer.
         """
         with naming_file(self._path):
-            self._file = self._path.open("a", encoding="utf-8")
+            self._file = self._path.open("a", encoding="utf-8", newline="\n")
         if self._position is None:
             return
         kept = {METRICS: self._position["metrics"], **self._position["events"]}

@@ -23,6 +23,7 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import nn
+from nanotorch.autograd.graph_text import print_text
 from nanotorch.serialization import load, save
 from nanotorch.serialization.files import (
     open_file,
@@ -545,7 +546,7 @@ class Run:
 
     def _say(self, text: str) -> None:
         if self.verbose:
-            print(text, flush=True)
+            print_text(text)
 
     def _code_of_signal(self) -> int:
         return 128 + (self._signals.received or signal.SIGINT)

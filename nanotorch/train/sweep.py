@@ -565,6 +565,7 @@ class Processes:
                     env=kept if alone else kept | dict.fromkeys(THREADS, "1"),
                     # The sweep receives a terminal's Ctrl-C, and passes it on once.
                     process_group=0 if os.name == "posix" else None,
+                    creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
                 )
                 self._running.add(process)
             with process:
@@ -583,7 +584,10 @@ class Processes:
         """Let the running processes write a checkpoint and end; a second call ends them at once."""
         with self._lock:
             for process in self._running:
-                process.terminate()
+                if os.name == "posix" or process.stdin is None or process.stdin.closed:
+                    process.terminate()
+                else:  # `terminate` would kill it at once; it pauses when its input ends
+                    process.stdin.close()
 
 
 _here = Processes()
@@ -652,8 +656,9 @@ def names(chosen: Sequence[list[str]]) -> Iterator[str]:
             words = re.sub(r"(\bname:|[^A-Za-z0-9_.=+-])+", " ", value).strip(" .")
             said.append(f"{key}={words.replace(' ', '-')}")
         name = ",".join(said)[:LONGEST] or "run"
-        taken[name] += 1
-        yield name if taken[name] == 1 else f"{name},{taken[name]}"
+        folded = name.casefold()  # macOS and Windows ignore case in the names of files
+        taken[folded] += 1
+        yield name if taken[folded] == 1 else f"{name},{taken[folded]}"
 
 
 @dataclass

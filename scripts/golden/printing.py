@@ -148,7 +148,7 @@ def main(count: int) -> None:
     for shape in ((1001,), (12, 100), (100, 12), (7, 12, 13), (40, 2, 2, 10), (1,) * 12 + (5000,)):
         cases += [long_case(torch, shape, dtype) for dtype in ("int64", "float32")]
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
-    TARGET.write_text(f"[\n{lines}\n]\n")
+    TARGET.write_text(f"[\n{lines}\n]\n", "utf-8")
     print(f"{TARGET}: {len(cases)} cases, {TARGET.stat().st_size / 1000:.0f} kB")
 
 

@@ -252,7 +252,7 @@ def main() -> None:
     parts["stretches"] = [stretch(seed, rng, 400) for seed in (0, 1)]
     lines = [f'"{name}":{json.dumps(part)}' for name, part in parts.items()]
     body = ",\n".join(json.dumps(one, separators=(",", ":")) for one in sequences)
-    TARGET.write_text("{" + ",\n".join(lines) + f',\n"sequences":[\n{body}\n]}}\n')
+    TARGET.write_text("{" + ",\n".join(lines) + f',\n"sequences":[\n{body}\n]}}\n', "utf-8")
     print(f"{TARGET}: {TARGET.stat().st_size / 1000:.0f} kB")
 
 

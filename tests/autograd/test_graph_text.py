@@ -2,8 +2,10 @@
 # ruff: noqa: RUF001 - the texts have multiplication signs
 
 import importlib
+import io
 import math
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -201,6 +203,20 @@ SplitBackward0 (2) output 1 of 3 → [1]
 x (6)
 
 tensor (2, 2)"""
+
+
+def test_a_stream_that_cannot_encode_the_lines_of_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a file or a pipe on Windows, which has a code page."""
+    x, y = leaves(4.0, math.pi)
+    for encoding, times in (("cp1252", "\xd7"), ("ascii", r"\xd7")):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", stream)
+            print_graph(x * x + torch.sin(2 * y), values=True)
+        shown = stream.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+        assert shown.splitlines()[1:4] == [
+            r"+- \xd7 MulBackward0 = 16.0", "|  +- x = 4.0 [1]", "|  +- x = 4.0 -> [1]"
+        ], times  # fmt: skip
 
 
 def leaf(*shape: int) -> Any:

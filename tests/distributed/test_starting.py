@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import nanotorch as torch
 from nanotorch import distributed as dist
 from nanotorch import multiprocessing as mp
 from nanotorch import nn
-from nanotorch.distributed.group import launcher as mpiexec
+from nanotorch.distributed import run as starting
 from nanotorch.distributed.run import main
 from nanotorch.nn.parallel import DistributedDataParallel
-from tests.distributed.test_programs import compare, of_mpich
+from tests.distributed.test_programs import MPIEXEC, compare, needs_mpi, of_mpich
 from tests.distributed.test_programs import run as ended
 from tests.distributed.worker import main as work
 
@@ -107,6 +108,7 @@ def test_without_mpi4py_the_extra_is_named() -> None:
     assert re.search(r"needs mpi4py and an MPI library .* pip install -e '\.\[distributed\]'", told)
 
 
+@needs_mpi
 def test_a_program_of_several_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -121,6 +123,22 @@ def test_a_program_of_several_processes(tmp_path: Path) -> None:
     )
     assert ended(*RUN, str(script), str(tmp_path))[0] == 0
     assert [(tmp_path / str(k)).read_text() for k in range(2)] == ["2.0 __main__"] * 2
+
+
+def test_windows_waits_for_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There, `exec` starts a process and ends this one, with success."""
+    command = [sys.executable, "-c", "import sys; sys.exit(3)"]
+    monkeypatch.setattr(sys, "argv", ["run", "a.py"])
+    monkeypatch.setattr(starting, "launcher", lambda: "mpiexec")
+    started, run = list[list[str]](), subprocess.run
+    monkeypatch.setattr(
+        subprocess, "run", lambda words, check: started.append(words) or run(command, check=check)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        with pytest.raises(SystemExit) as ends:
+            main()
+    assert (ends.value.code, started[0][:3], started[0][-1]) == (3, ["mpiexec", "-n", "1"], "a.py")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +174,7 @@ TOLD = r"rank 1 of 2 ends all processes(.|\n)*Error: broken"
 GONE = (
     r"rank 0 of 2 ends all processes(.|\n)*DistributedData.* rank 1 has ended without taking part"
 )
-BARE = (mpiexec(), "-n", "2", sys.executable, "-m", "nanotorch")
+BARE = (MPIEXEC, "-n", "2", sys.executable, "-m", "nanotorch")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 import nanotorch as torch
 from nanotorch import learn
 from nanotorch.learn.__main__ import main
+from tests.several import posix
 
 WRITTEN = "Fill in the new file learn_03.py. The same command then checks it.\n"
 RELU = "import nanotorch as torch\n\n\ndef relu_backward(g, x):\n    {}\n"
@@ -166,6 +167,7 @@ def test_the_list_is_quiet_about_the_files_output(capsys: pytest.CaptureFixture[
     assert shown.startswith("mine\n")
 
 
+@posix
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -249,6 +251,7 @@ def test_what_counts_as_the_same(found: object, expected: object, equal: bool) -
     assert learn.same(found, expected) == equal
 
 
+@posix
 @pytest.mark.parametrize("arguments", ["", "3 --solution"])
 def test_a_reader_may_leave(arguments: str) -> None:
     shown = f"{sys.executable} -m nanotorch.learn {arguments} | head -n 1"
@@ -257,6 +260,7 @@ def test_a_reader_may_leave(arguments: str) -> None:
     assert done.stderr == ""
 
 
+@posix
 @pytest.mark.parametrize("module", ["nanotorch.learn", "nanotorch.train"])
 def test_ctrl_c_while_modules_load_shows_no_traceback(module: str, tmp_path: Path) -> None:
     interrupt = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"

@@ -1,5 +1,6 @@
 """`python -m nanotorch x.py` is `python x.py`, but for what `import torch` gives."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def outcome(command: list[str], directory: Path, *more: str) -> tuple[int, str, 
     return ended(*command, *more, cwd=directory, input=program, PYTHONDONTWRITEBYTECODE="1")
 
 
+if os.name != "posix":  # Windows's `os.kill` ends a process at once
+    del SCRIPTS["interrupt"]
 USUAL = ("told", "error", "interrupt", "pickle")
 
 

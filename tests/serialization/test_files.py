@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from nanotorch.serialization import files
 from nanotorch.serialization.files import read_limited
 
 FOREIGN = Path(__file__).parents[1] / "golden" / "foreign"
@@ -86,6 +87,26 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch) -> None:
     with pytest.raises(TypeError):
         torch.save(object(), path)
     assert torch.load(path) == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.pt"]
+
+
+def test_a_file_that_another_process_has_open_on_windows(tmp_path, monkeypatch) -> None:
+    """It refuses to be replaced until the other one, such as a scanner, has read it."""
+    path, replace, refusals = tmp_path / "a.pt", Path.replace, [PermissionError(13, "in use")] * 2
+
+    def busy(fresh: Path, target: Path) -> Path:
+        if refusals:
+            raise refusals.pop()
+        return replace(fresh, target)
+
+    torch.save("first", path)
+    monkeypatch.setattr(files, "RETRIES", (0, 0))
+    monkeypatch.setattr(Path, "replace", busy)
+    torch.save("second", path)
+    refusals += [PermissionError(13, "in use")] * 3
+    with pytest.raises(PermissionError, match=r"in use: .*a\.pt"):
+        torch.save("third", path)
+    assert torch.load(path) == "second"
     assert [p.name for p in tmp_path.iterdir()] == ["a.pt"]
 
 

@@ -18,14 +18,13 @@ import pytest
 from nanotorch.train.cli import main
 from nanotorch.train.load import shipped
 from tests.patience import LONG, wait_until
+from tests.several import posix
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, record_of, write_example
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = [sys.executable, str(ROOT / "scripts" / "train.py")]
 SEARCH = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SEARCH}
-
-posix = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals and signals are POSIX's")
 
 
 def start(command: list[str], **streams: int) -> subprocess.Popen[bytes]:

@@ -19,7 +19,7 @@ import yaml
 from hypothesis import given, settings
 
 from nanotorch.train import load_config, train
-from tests.several import places
+from tests.several import places, posix
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -273,7 +273,6 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
     "not readable": lambda path: (path.write_bytes(b"["), path.chmod(0)),
 }
-posix = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and such are POSIX's")
 
 
 def replace(run: Path, name: str, kind: str) -> None:

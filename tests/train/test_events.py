@@ -19,6 +19,7 @@ from nanotorch.train import resume
 from nanotorch.train.experiment import Recorder, TensorBoardEvents, sizes
 from nanotorch.train.run_directory import step_of
 from tests.patience import wait_until
+from tests.several import posix
 from tests.train.examples import (
     CLASSIFICATION,
     MANY,
@@ -29,7 +30,7 @@ from tests.train.examples import (
     write_example,
 )
 from tests.train.test_build import TEXT
-from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix, start
+from tests.train.test_cli import ENVIRONMENT, SCRIPT, start
 
 
 def accumulated(directory: Path) -> EventAccumulator:

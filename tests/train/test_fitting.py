@@ -1,9 +1,11 @@
 """`fit`: a module and samples of one's own, with the trainer's loop."""
 
 import inspect
+import io
 import os
 import re
 import signal
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ from nanotorch.utils.data import (
     SubsetRandomSampler,
     TensorDataset,
 )
-from tests.several import PYTHON, ended
+from tests.several import PYTHON, ended, posix
 from tests.train.examples import At, mistake, record_of, refusal_of, same_weights
 
 generator = np.random.default_rng(0)
@@ -242,6 +244,14 @@ def test_numbers_that_are_not_finite_in_a_dataset(capsys: pytest.CaptureFixture[
     assert "\nthe loss is nan before the first step, whatever" in capsys.readouterr().out
 
 
+def test_a_stream_that_cannot_encode_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a file or a pipe on Windows, which has a code page."""
+    stream = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert fitted(verbose=True).status == "finished"
+    assert b"\n+ " in stream.buffer.getvalue()  # type: ignore[attr-defined]
+
+
 def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
     rates, model = [], network()
     adam = torch.optim.Adam(model.parameters(), lr=1.0)
@@ -251,7 +261,7 @@ def test_the_scheduler_makes_a_step_an_epoch_or_a_step() -> None:
 
 
 def test_a_signal_ends_it_after_the_step() -> None:
-    run = fitted(callbacks=[At(lambda loop: os.kill(os.getpid(), signal.SIGINT), 4)])
+    run = fitted(callbacks=[At(lambda loop: signal.raise_signal(signal.SIGINT), 4)])
     assert (run.status, run.results) == ("interrupted", {})
     assert run.predict(X).shape == (60, 1)
     # Whole numbers are predicted as the model takes them.
@@ -503,7 +513,7 @@ def test_metrics_count_the_samples_that_the_loss_counts() -> None:
         assert run.results.keys() == {"train/loss"}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+@posix
 def test_a_run_takes_no_more_memory_than_its_files_need(tmp_path: Path) -> None:
     program = f"""
         import resource

@@ -19,9 +19,8 @@ from nanotorch.train.loop import (
     RecordSteps,
     StopOnSignal,
 )
-from tests.several import in_threads
+from tests.several import in_threads, posix
 from tests.train.examples import At, Kept
-from tests.train.test_cli import posix
 
 
 class Counting:
@@ -204,7 +203,7 @@ def measuring(every: int = 1) -> Callback:
 
 def kill(number: signal.Signals) -> Callback:
     """Sends this process a signal after each step."""
-    return At(lambda loop: os.kill(os.getpid(), number))
+    return At(lambda loop: signal.raise_signal(number))
 
 
 HANDLED = StopOnSignal.numbers

@@ -14,6 +14,7 @@ from nanotorch.train.commands import call_again
 from nanotorch.train.predict import load_trained
 from nanotorch.train.run_directory import locked, step_of
 from nanotorch.train.supervised import outputs_of
+from tests.several import posix
 from tests.train.examples import (
     CLASSIFICATION,
     REGRESSION,
@@ -200,6 +201,7 @@ def test_weights_that_are_not_final_are_told() -> None:
     assert "has diverged; train with a smaller optimizer.lr" in told
 
 
+@posix
 def test_a_run_that_goes_on_has_no_weights_yet() -> None:
     directory = trained(REGRESSION, SMALL)
     record, weights = directory / "run.json", directory / "weights.safetensors"

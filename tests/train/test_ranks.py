@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nanotorch.distributed.group import launcher
-from tests.distributed.test_programs import of_mpich
+from tests.distributed.test_programs import MPIEXEC, needs_mpi, of_mpich
 from tests.patience import wait_until
 from tests.several import processes_here
 from tests.train.examples import left_by, record_of
 from tests.train.test_events import curves
 
 ROOT = Path(__file__).parents[2]
-MPIEXEC = launcher()
+pytestmark = needs_mpi
 QUIET = ("log.plots=false", "log.tensorboard=false")
 BCE = (f"{ROOT}/configs/bce_classification.yaml", *QUIET)
 BOOM = """

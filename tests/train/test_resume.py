@@ -20,6 +20,7 @@ from nanotorch.train.minimization import Minimization
 from nanotorch.train.run_directory import load_checkpoint, step_of
 from nanotorch.train.supervised import Supervised
 from tests.patience import wait_until
+from tests.several import posix
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -32,7 +33,7 @@ from tests.train.examples import (
     said,
     write_example,
 )
-from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
+from tests.train.test_cli import ENVIRONMENT, SCRIPT
 from tests.train.test_events import curves
 
 LAYERS = (

@@ -30,6 +30,7 @@ from nanotorch.train.run_directory import (
     step_of,
     write_json,
 )
+from tests.several import posix
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -42,7 +43,7 @@ from tests.train.examples import (
     result_of,
     write_example,
 )
-from tests.train.test_cli import ENVIRONMENT, SCRIPT, posix
+from tests.train.test_cli import ENVIRONMENT, SCRIPT
 from tests.train.test_resume import checkpoint, finished, killed, resumed_alike
 
 

@@ -10,7 +10,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,7 @@ from nanotorch.train.sweep import (
     rows,
 )
 from tests.patience import LONG, wait_until
-from tests.several import processes_here
+from tests.several import posix, processes_here
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,
@@ -43,7 +45,6 @@ from tests.train.examples import (
     said,
     write_example,
 )
-from tests.train.test_cli import posix
 
 FAILS = """\
 from nanotorch.train import Callback, register_callback
@@ -100,6 +101,7 @@ def test_runs_are_named_by_the_settings_in_which_they_differ() -> None:
     both = ["a.x=1,b.x=3", "a.x=1,b.x=4", "a.x=2,b.x=3", "a.x=2,b.x=4"]
     assert of("a.x=1,2", "b.x=3,4") == both
     assert of("x=[1, 2],[1,2],../1/2") == ["x=1-2", "x=1-2,2", "x=1-2,3"]
+    assert of("x=a,A,b") == ["x=a", "x=A,2", "x=b"]  # macOS and Windows ignore case
     assert of("seed=3") == ["run"]
     assert of(f"x={'y' * 300},{'y' * 301}")
 
@@ -183,6 +185,34 @@ def test_an_interrupted_sweep_ends_its_runs(number: signal.Signals, group: bool,
     assert [row.split(",")[1] for row in (directory / "sweep.csv").read_text().splitlines()] == [
         "status", "interrupted", "interrupted", "not started", "not started"
     ]  # fmt: skip
+
+
+def test_where_there_are_no_signals_the_end_of_input_asks_a_run_to_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows has none: `terminate` and `os.kill` end a process at once."""
+    program = """
+        import os, signal, sys, time
+        from nanotorch.train import commands
+        os.name, os.kill = "nt", None
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+        commands.end_with_input()
+        print("begun", flush=True)
+        while True:
+            time.sleep(0.01)
+    """
+    processes, log = sweep.Processes(), tmp_path / "log"
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    with ThreadPoolExecutor(1) as pool:
+        code = pool.submit(processes.run, command, log, True)
+        wait_until(lambda: log.exists() and log.read_bytes())
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "name", "nt")
+            processes.end()
+        try:
+            assert code.result(LONG) == 7
+        finally:
+            processes.interrupt()
 
 
 def pid_of(run: Path) -> int:
@@ -326,6 +356,7 @@ def runs() -> list[Path]:
     return [run_of(CLASSIFICATION, *each).directory for each in settings]
 
 
+@posix
 def test_where_runs_differ_and_what_came_of_them(runs: list[Path]) -> None:
     outcomes = [read_outcome(directory, directory.name) for directory in runs]
     assert differing(outcomes) == ["seed", "optimizer.lr"]
@@ -381,6 +412,7 @@ def test_a_damaged_run_spoils_nothing(runs: list[Path]) -> None:
     assert (code, "unreadable:" in out) == (1, True)
 
 
+@posix
 def test_a_killed_run_is_told_from_one_that_runs(runs: list[Path]) -> None:
     record = runs[0] / "run.json"
     record.write_text(record.read_text("utf-8").replace('"finished"', '"running"'), "utf-8")

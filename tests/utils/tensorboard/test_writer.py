@@ -15,7 +15,7 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 import nanotorch as torch
 from nanotorch.utils.tensorboard import SummaryWriter
-from tests.several import PYTHON, ended
+from tests.several import PYTHON, ended, posix
 from tests.utils.tensorboard.records import Own, event_files, events
 
 KEEP_ALL = {"scalars": 0, "histograms": 0, "images": 0, "tensors": 0}
@@ -106,6 +106,7 @@ def test_scalars_in_one_chart_are_runs_in_subdirectories(tmp_path: Path) -> None
     assert [p.value for p in load(tmp_path / "loss_all_val").Scalars("loss/all")] == [0, 2, 4]
 
 
+@posix
 def test_a_killed_process_loses_nothing_that_was_flushed(tmp_path: Path) -> None:
     program = f"""
         import os, signal
@@ -170,7 +171,7 @@ def test_events_reach_the_disk_after_flush_secs_or_when_the_writer_goes(tmp_path
     assert len(load(tmp_path / "two").Scalars("loss")) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX's")
+@posix
 @pytest.mark.parametrize("closing", ["", "writer.close()"])
 def test_a_write_that_fails_is_told_once(tmp_path: Path, closing: str) -> None:
     program = f"""
