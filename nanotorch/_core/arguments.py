@@ -133,7 +133,7 @@ def named_tuple(name: str, *names: str, out: bool = True) -> Any:
 
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
-OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
+OPERATIONS = ("nanotorch._core.", "nanotorch.ops.", "nanotorch.nn.functional.")
 
 
 def type_name(value: Any) -> str:

@@ -28,13 +28,12 @@ from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
-from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
+from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
     READ_ONLY,
     MemoryFormat,
     ToOptions,
-    as_number,
     check_kind,
     check_ndim,
     check_same_dtype,

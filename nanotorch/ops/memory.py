@@ -40,6 +40,7 @@ from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import (
     OPS,
     Array,
+    as_number,
     default_node_name,
     hidden_op,
     method,
@@ -49,7 +50,6 @@ from nanotorch._core.op import (
 )
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_ndim,
     inplace_form,
     number_as,

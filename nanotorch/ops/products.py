@@ -13,14 +13,14 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, with_memory_errors
 from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
+from nanotorch._core.dtypes import Number
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.layout import existing_dim, normal_dim
-from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
+from nanotorch._core.op import OPS, Array, Arrays, as_number, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
@@ -368,7 +368,7 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
     **dict.fromkeys(("input", "other"), dist_formula), joint=True, cast="promote", numbers=False,
     batch=one_by_one, wide=True, refuse_bool=NO_BOOL,
 )  # fmt: skip
-def dist(input: Array, other: Array, p: float = 2) -> Array:
+def dist(input: Array, other: Array, p: Number = 2) -> Array:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
 
     Raises:
@@ -469,13 +469,12 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
 
 
 @op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
-def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
+def renorm(input: Array, p: Number, dim: int, maxnorm: Number) -> Array:
     """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``.
 
     Raises:
         RuntimeError: for less than two dimensions, ``p`` not positive, or ``maxnorm`` negative.
     """
-    p, maxnorm = as_number(p), as_number(maxnorm)
     require(p > 0, "renorm: non-positive-norm not supported")
     require(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {:g}", maxnorm)
     check_ndim("renorm", input, 2)

@@ -13,11 +13,10 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import existing_dim, normal_dim
-from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.op import Array, as_number, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,

@@ -27,14 +27,13 @@ from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.dtypes import BFLOAT16
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import widened
+from nanotorch._core.op import as_number, widened
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import fused
 from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
-    as_number,
     check_constants,
     check_first_tensors,
     check_input,
