@@ -116,6 +116,8 @@ class Overloads(Declared):
             kind, default = form.kinds.get(n), form.defaults.get(n)
             if kind is None:
                 yield f"{n} is default_{n}"
+            elif kind == "bool" and not default:
+                yield f"({n} is None or {n}.__class__ is bool)"
             elif kind not in KINDS and not default:
                 yield f"{n} is not default_{n}"
             elif kind in KINDS and self.by_kind and default in (None, "None"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import rename
+from nanotorch._core.arguments import as_int, rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
@@ -650,6 +650,7 @@ def round_whole(input: Array) -> Array:
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number with ``decimals`` decimals; halves are rounded to the even one."""
+    decimals = as_int(decimals, "decimals")
     check_kind("round_cpu" if decimals else "round_vml_cpu", input)
     return np.round(input, decimals)
 

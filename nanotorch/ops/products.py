@@ -93,6 +93,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         RuntimeError: if the lists differ in length, the dimensions in size, or the dtypes differ.
     """
     check_tensors(a, b)
+    if isinstance(dims, Tensor):
+        dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
         told = "tensordot(): dims={} exceeds the number of dimensions of an input"
@@ -512,6 +514,7 @@ def pairwise_distance(
         RuntimeError: for shapes that do not broadcast.
     """
     check_first_tensors("pairwise_distance", x1=x1, x2=x2)
+    p, eps = as_number(p, "p", "float"), as_number(eps, "eps", "float")
     difference = x1 - x2
     floating = difference.is_floating_point()
     moved = plus_number(difference, eps) if floating else difference + eps
@@ -534,6 +537,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         RuntimeError: for shapes that do not broadcast, or integers.
     """
     check_first_tensors("cosine_similarity", x1=x1, x2=x2)
+    dim, eps = as_int(dim, "dim"), as_number(eps, "eps", "float")
     kind = dtypes.promote_types(x1.dtype, x2.dtype)
     require(kind.is_floating_point, "cosine_similarity(): expected floating point, not {}", kind)
     shape = common_shape(tuple(x1.shape), tuple(x2.shape))

@@ -505,7 +505,8 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
     """
     values = input._array
     check_kind("histogram_cpu", values)
-    require(as_int(bins) > 0, "histc(): bins must be > 0, but got {}", bins)
+    bins = as_int(bins)
+    require(bins > 0, "histc(): bins must be > 0, but got {}", bins)
     low, high, kind = as_number(min), as_number(max), values.dtype.type
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named_tuple, rename, to_integer
+from nanotorch._core.arguments import as_int, named_tuple, rename, to_integer
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
@@ -212,6 +212,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         RuntimeError: for more than two dimensions, or weights that do not fit or are negative.
     """
     check_ndim("cov", input, 0, 2)
+    correction = as_int(correction, "correction")
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     n = rows.shape[1]
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
@@ -551,6 +552,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         RuntimeError: for a 0-d tensor, or a negative ``n``.
     """
     check_ndim("diff", input, 1)
+    n = as_int(n, "n")
     require(n >= 0, "order must be non-negative but got {}", n)
     dim = normal_dim(dim, input.ndim)
     parts = [part for part in (prepend, input, append) if part is not None]
@@ -582,7 +584,7 @@ def gradient(
     """
     check_first_tensors("gradient", input=input)
     require(input.dtype != dtypes.uint8, "torch.gradient does not support uint8 input.")
-    known = edge_order in (1, 2)
+    known = as_int(edge_order, "edge_order") in (1, 2)
     require(known, "torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = tuple(range(input.ndim)) if dim is None else distinct_dims(dim, input.ndim)
     several = isinstance(spacing, (tuple, list))
@@ -654,4 +656,4 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
         (left, right), (start, stop) = neighbours(y, dim), neighbours(x, along)
         return over(sum((left + right) * (stop - start), dim), 2.0)
     ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
-    return times(sum(y, dim) - ends, dx)
+    return times(sum(y, dim) - ends, as_number(dx, "dx"))

@@ -629,6 +629,8 @@ def batch_norm(
         Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
+    require_bool(training, "training")
+    momentum = as_number(momentum, "momentum", "float")
     if training:
         check_several_values(input.shape)
     if eps < 0.0 or (training and eps == 0.0):
@@ -730,7 +732,8 @@ def instance_norm(
         Ulyanov, Vedaldi and Lempitsky, Instance Normalization: The Missing Ingredient for Fast
         Stylization, 2016.
     """
-    shape = input._array.shape
+    require_bool(use_input_stats, "use_input_stats")
+    momentum, shape = as_number(momentum, "momentum", "float"), input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
