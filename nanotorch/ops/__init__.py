@@ -125,7 +125,7 @@ OVERLAPPING = {
 }
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # Functions that accept an ``out`` whose elements share memory.
-EXPANDED = ("empty", "eye", "full", "ones", "zeros")
+EXPANDED = words("bmm empty eye full mv ones tril triu zeros")
 ALONG = ("median", "nanmedian", "prod", "sum")
 FILLING = ("arange", "linspace", "logspace")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")

@@ -570,4 +570,8 @@ one integer where several are asked for
     x.flip(1), x.tile(2), x.permute(1, 0), x.reshape(6), torch.flip(x, (1,)), torch.tile(x, [2])
     torch.permute(x, dims=(1, 0)), torch.reshape(input=x, shape=(6,)), torch.reshape(x, [3, -1])
     torch.roll(x, 1, 1), torch.sum(x, 1), torch.squeeze(x, 1).shape
+results in memory that elements share
+    m, v, out = torch.arange(4.0).view(2, 2), torch.ones(2), torch.zeros(2, 1).expand(2, 2)
+    torch.tril(m, out=out), torch.triu(m, out=out), torch.bmm(m[None], m[None], out=out[None])
+    torch.mv(m, v, out=torch.zeros(1).expand(2)), out, torch.mm(m, m, out=out)
 """)
