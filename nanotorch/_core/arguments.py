@@ -562,13 +562,17 @@ class LazySignature(Signature):
 
     Args:
         make: returns the parameters.
+        returns: the annotation of the result.
     """
 
-    __slots__ = ("make",)
-    _return_annotation = EMPTY
+    __slots__ = ("make", "returns")
 
-    def __init__(self, make: Callable[[], list[Parameter]]) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], list[Parameter]], returns: Any = EMPTY) -> None:
+        self.make, self.returns = make, returns
+
+    @property
+    def _return_annotation(self) -> Any:
+        return self.returns
 
     @property
     def _parameters(self) -> MappingProxyType[str, Parameter]:
@@ -576,4 +580,4 @@ class LazySignature(Signature):
 
     def replace(self, **changes: Any) -> Signature:  # type: ignore[override]
         """An ordinary signature with changes, as Python asks for it for a bound method."""
-        return Signature(self.make()).replace(**changes)
+        return Signature(self.make(), return_annotation=self.returns).replace(**changes)
