@@ -641,7 +641,7 @@ def diff(
 def digamma(input: Tensor, *, out: Any = ...) -> Tensor:
     """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
 
-def dist(input: Tensor, other: Any, p: _float = ...) -> Tensor:
+def dist(input: Tensor, other: Any, p: _bool | _int | _float = ...) -> Tensor:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`."""
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = ..., out: Any = ...) -> Tensor:
@@ -756,7 +756,7 @@ def fix_(input: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: _int = ..., end_dim: _int = ...) -> Tensor:
     """``input`` with dimensions ``start_dim`` to ``end_dim`` (inclusive) merged into one."""
 
-def flip(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+def flip(input: Tensor, dims: Sequence[_int] = ...) -> Tensor:
     """A copy with the order of elements reversed along the given dimensions."""
 
 def fliplr(input: Tensor) -> Tensor:
@@ -1458,7 +1458,7 @@ def pairwise_distance(
 ) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
 
-def permute(input: Tensor, *order: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+def permute(input: Tensor, dims: Sequence[_int] = ...) -> Tensor:
     """A view with the dimensions in the order ``dims``."""
 
 pi: _float
@@ -1653,7 +1653,14 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: Tensor, other: Any, *, out: Any = ...) -> Tensor:
     """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
 
-def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Any = ...) -> Tensor:
+def renorm(
+    input: Tensor,
+    p: _bool | _int | _float,
+    dim: _int,
+    maxnorm: _bool | _int | _float,
+    *,
+    out: Any = ...,
+) -> Tensor:
     """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``."""
 
 def repeat_interleave(
@@ -1665,7 +1672,7 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element, or each slice along ``dim``, several times in succession."""
 
-def reshape(input: Tensor, *given: Any, shape: Sequence[_int] | None = ...) -> Tensor:
+def reshape(input: Tensor, shape: Sequence[_int] = ...) -> Tensor:
     """The same elements in another shape: a view if the layout in memory allows it, else a copy."""
 
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
@@ -1992,7 +1999,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = ...) -> tu
 def tensordot(a: Tensor, b: Tensor, dims: Any = ..., *, out: Any = ...) -> Tensor:
     """The product of two tensors, summed over dimensions of both."""
 
-def tile(input: Tensor, *times: Any, dims: Sequence[_int] | None = ...) -> Tensor:
+def tile(input: Tensor, dims: Sequence[_int] = ...) -> Tensor:
     """`Tensor.repeat`, where fewer numbers count for the last dimensions."""
 
 def to_dlpack(tensor: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import export, wrong_type
 from nanotorch._core.batched import looped, separately, under_vmap
+from nanotorch._core.op import as_number
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import on_demand
@@ -152,6 +153,7 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     Raises:
         RuntimeError: for shapes that do not fit, or an unknown ``driver``.
     """
+    rcond = None if rcond is None else as_number(rcond, "rcond", "float")
     driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
     require(driver in drivers, "linalg.lstsq(): driver must be one of {}", drivers)
     check_ndim("linalg.lstsq", input, 2)

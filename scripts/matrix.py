@@ -206,7 +206,10 @@ def run_in_wasm(place: Path, full: bool) -> bool:
     command += ["--import-path=/pure", "--import-path=/checkout", "--", "-c", GUEST]
     files = [str(file.relative_to(ROOT)) for file in part]
     done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
-    report = json.loads(done.stdout)
+    try:
+        report = json.loads(done.stdout)
+    except json.JSONDecodeError:  # the runner itself has crashed
+        report = {"stdout": done.stdout, "stderr": done.stderr, "exit_code": done.returncode or 1}
     print(report.get("stdout"), report.get("stderr"), report.get("error", ""), sep="\n")
     passed: bool = report.get("exit_code") == 0
     result = "ok" if passed else "FAILED"

@@ -133,7 +133,7 @@ def named_tuple(name: str, *names: str, out: bool = True) -> Any:
 
 
 GENERATED = "<nanotorch op "  # the file name of an operation's own source
-OPERATIONS = ("nanotorch._core.", "nanotorch.ops.")
+OPERATIONS = ("nanotorch._core.", "nanotorch.ops.", "nanotorch.nn.functional.")
 
 
 def type_name(value: Any) -> str:
@@ -180,8 +180,10 @@ def find_argument(value: Any, likely: str = "") -> Place | None:
         within = isinstance(given, (tuple, list)) and any(v is value for v in given)
         if given is value or within:
             method = code.co_varnames[0] == "self" or code.co_qualname.startswith(METHOD)
-            counted = position + (0 if method else 1)
-            return code.co_name, name, counted if position < code.co_argcount else 0
+            caller = outer.f_back  # perhaps `accepting`, which knows the arguments given by name
+            by_name = caller is not None and name in caller.f_locals.get("named", ())
+            placed = position < code.co_argcount and not by_name
+            return code.co_name, name, (position + (not method)) * placed
     if code.co_flags & inspect.CO_VARKEYWORDS:
         for name, given in held[code.co_varnames[count]].items():
             if given is value:
@@ -444,8 +446,11 @@ LARGE = 2**63  # no index and no size reaches it
 OVERFLOW = "Overflow when unpacking long long"
 
 
-def as_int(value: Any) -> int:
+def as_int(value: Any, name: str = "") -> int:
     """An integer argument as an ``int``: Python's, NumPy's, or a 0-d tensor's.
+
+    Args:
+        name: the argument's, for the message.
 
     Raises:
         TypeError: for anything else, bools included.
@@ -455,27 +460,28 @@ def as_int(value: Any) -> int:
     if value.__class__ is not int:
         number = None if getattr(value, "ndim", 0) else to_integer(value)
         if number is None:
-            raise wrong_type(value, "int")
+            raise wrong_type(value, "int", find_argument(value, name))
     if -LARGE <= number < LARGE:
         return number
     raise ValueError(OVERFLOW)
 
 
-def as_ints(value: Any, place: Place | None = None) -> tuple[int, ...]:
+def as_ints(value: Any, place: Place | None = None, single: bool = True) -> tuple[int, ...]:
     """An argument that is a sequence of integers, or one integer, as a tuple.
 
     Args:
         place: the function and the argument, for errors; default: what `find_argument` finds.
+        single: whether one integer is accepted.
 
     Raises:
         TypeError: for anything else, and for an element of a sequence that exceeds 64 bits. As in
             PyTorch, elements after the first may be bools.
         ValueError: for a single integer that exceeds 64 bits.
     """
-    if value.__class__ is int and -LARGE <= value < LARGE:
+    if value.__class__ is int and single and -LARGE <= value < LARGE:
         return (value,)
     if not isinstance(value, (tuple, list)):
-        number = to_integer(value)
+        number = to_integer(value) if single else None
         if number is None:
             raise wrong_type(value, "tuple of ints", place)
         if place is None or -LARGE <= number < LARGE:
@@ -556,13 +562,17 @@ class LazySignature(Signature):
 
     Args:
         make: returns the parameters.
+        returns: the annotation of the result.
     """
 
-    __slots__ = ("make",)
-    _return_annotation = EMPTY
+    __slots__ = ("make", "returns")
 
-    def __init__(self, make: Callable[[], list[Parameter]]) -> None:
-        self.make = make
+    def __init__(self, make: Callable[[], list[Parameter]], returns: Any = EMPTY) -> None:
+        self.make, self.returns = make, returns
+
+    @property
+    def _return_annotation(self) -> Any:
+        return self.returns
 
     @property
     def _parameters(self) -> MappingProxyType[str, Parameter]:
@@ -570,4 +580,4 @@ class LazySignature(Signature):
 
     def replace(self, **changes: Any) -> Signature:  # type: ignore[override]
         """An ordinary signature with changes, as Python asks for it for a bound method."""
-        return Signature(self.make()).replace(**changes)
+        return Signature(self.make(), return_annotation=self.returns).replace(**changes)

@@ -393,7 +393,7 @@ class Methods:
         """The derivative of `lgamma`; infinite at 0, nan at the negative integers."""
     def digamma_(self) -> Tensor:
         """In-place `digamma`: writes its result into the tensor."""
-    def dist(self, other: Any, p: _float = ...) -> Tensor:
+    def dist(self, other: Any, p: _bool | _int | _float = ...) -> Tensor:
         """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`."""
     def div(self, other: Any, *, rounding_mode: str | None = ...) -> Tensor:
         """``input / other``, broadcasting; without rounding, integers become the default float dtype."""
@@ -931,9 +931,11 @@ class Methods:
         """``input - floor(input / other) * other``, with the sign of ``other``, as Python's `%`."""
     def remainder_(self, other: Any) -> Tensor:
         """In-place `remainder`: writes its result into the tensor."""
-    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+    def renorm(self, p: _bool | _int | _float, dim: _int, maxnorm: _bool | _int | _float) -> Tensor:
         """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``."""
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+    def renorm_(
+        self, p: _bool | _int | _float, dim: _int, maxnorm: _bool | _int | _float
+    ) -> Tensor:
         """In-place `renorm`: writes its result into the tensor."""
     def repeat(self, *times: Any, repeats: Sequence[_int] | None = ...) -> Tensor:
         """Copies of the tensor side by side along each dimension."""

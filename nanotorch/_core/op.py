@@ -22,6 +22,7 @@ from nanotorch._core.arguments import (
     AbsentFlag,
     Argument,
     LazySignature,
+    Place,
     arguments_of,
     as_pytorch_error,
     find_argument,
@@ -126,6 +127,26 @@ def number(value: Number, kind: np.dtype) -> Array:
 
 
 CONSTANTS: dict[tuple[Number | str, str], Tensor] = {}
+
+
+def as_number(value: Any, place: Place | str | None = None, wanted: str = "Number") -> Any:
+    """The number that an argument holds: Python's, NumPy's, or that of a 0-d tensor without grad.
+
+    Args:
+        place: the function and the argument, or the argument's name, for the message.
+        wanted: the name of the type in the message.
+    """
+    if value.__class__ is float:
+        return value
+    if isinstance(value, (bool, int, float)):
+        if wanted == "Number":
+            dtypes.check_integer_range(value)
+        return value
+    zero_d = isinstance(value, Tensor) and value._array.ndim == 0 and not value.requires_grad
+    if zero_d or isinstance(value, np.generic):
+        return value.item()
+    place = find_argument(value, place) if isinstance(place, str) else place
+    raise wrong_type(value, wanted, place)
 
 
 # A cache of result dtypes. The key holds each tensor's dtype, and whether the tensor is 0-d.
@@ -408,11 +429,10 @@ def in_half(result: Any) -> Any:
 
 CALLED: tuple[Any, ...] = (
     bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
-    not_a_tensor, require_bool, unpack_input, unpack_out, stand_in, InferenceCell, observe, opened,
-    kept_history,
-    of_inference, make_view, check_memory, refuse_history, write, rebase,
-    refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all, heappush,
-    filled, Recorded, Unusual,
+    not_a_tensor, as_number, require_bool, unpack_input, unpack_out, stand_in, InferenceCell,
+    observe, opened, kept_history, of_inference, make_view, check_memory, refuse_history, write,
+    rebase, refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all,
+    heappush, filled, Recorded, Unusual,
 )  # fmt: skip
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
@@ -421,6 +441,7 @@ RUNTIME: dict[str, Any] = {
     "BARE": frozenset((np.ndarray, np.float16, np.float32, np.float64)),
     "asarray": np.asanyarray,
     "FLAGS": frozenset((bool, AbsentFlag)),
+    "NUMBERS": frozenset((float, int)),
     "float32": SINGLE,
     "Tensor": Tensor,
     "new": object.__new__,

@@ -9,6 +9,7 @@ import numpy as np
 from nanotorch._core.arguments import EMPTY, METHOD, argument_aliases, too_many
 from nanotorch._core.batched import Rule
 from nanotorch._core.call_site import warn_once
+from nanotorch._core.dtypes import Number
 from nanotorch._core.tensor import Tensor
 
 Op = Any  # the class of the module `op`, which imports this one
@@ -600,11 +601,7 @@ def function(o: Op, *, inplace: bool) -> list[str]:
         if not o.unfold:  # such an operation is never called with bare arrays
             lines += bare_arrays(o, several)
         lines += [*("    " + line for line in tensors_only(o)), *read_mode]
-    lines += [
-        f"    if {n}.__class__ not in FLAGS: require_bool({n}, {n!r})"
-        for n in o.statics
-        if o.arguments[n].annotation is bool
-    ]
+    lines += ["    " + line for n in o.statics for line in read_static(o, n)]
     if o.check:
         lines.append(f"    check({', '.join(o.inputs)})")
     if o.dims:
@@ -628,6 +625,29 @@ def function(o: Op, *, inplace: bool) -> list[str]:
     result = f"(out, {', '.join('o_' + n for n in o.aux)})" if o.aux else "out"
     lines.append(f"    return {'named_result' * bool(o.fields)}({result})")
     return lines
+
+
+# The annotations of numbers, with the name of the type in messages.
+NUMBER_KINDS: dict[Any, str] = {
+    Number: "Number", Number | None: "Number", float: "float", float | None: "float",
+}  # fmt: skip
+
+
+def read_static(o: Op, name: str) -> list[str]:
+    """The line that refuses what is no flag or number, where this argument must be one.
+
+    A 0-d tensor as a number becomes a Python number, so kernels and nodes never hold the tensor.
+    """
+    kind, default, _ = o.arguments[name]
+    if kind is bool:
+        return [f"if {name}.__class__ not in FLAGS: require_bool({name}, {name!r})"]
+    wanted = NUMBER_KINDS.get(kind)
+    if wanted is None:
+        return []
+    usual = "None" if kind in (Number | None, float | None) else f"default_{name}"
+    given = "" if default is EMPTY and usual != "None" else f"{name} is not {usual} and "
+    read = f"{name} = as_number({name}, {name!r}, {wanted!r})"
+    return [f"if {given}{name}.__class__ not in NUMBERS: {read}"]
 
 
 def signature(o: Any) -> str:

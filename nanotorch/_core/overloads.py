@@ -107,7 +107,7 @@ class Overloads(Declared):
                 test = " and ".join(self.tests(form, inplace))
                 given = ", ".join(call_arguments(form.op, "{}"))
                 lines.append(f"    if {test}: return {function}({given})")
-        lines.append(f"    raise mismatch(this_op, {called!r}, {', '.join(self.arguments)})")
+        lines.append(f"    return with_numbers(this_op, {called!r}, {', '.join(self.arguments)})")
         return with_more_arguments(self, called, "\n".join(lines) + "\n")
 
     def tests(self, form: Form, inplace: bool) -> Iterator[str]:
@@ -116,11 +116,31 @@ class Overloads(Declared):
             kind, default = form.kinds.get(n), form.defaults.get(n)
             if kind is None:
                 yield f"{n} is default_{n}"
+            elif kind == "bool" and not default:
+                yield f"({n} is None or {n}.__class__ is bool)"
             elif kind not in KINDS and not default:
                 yield f"{n} is not default_{n}"
             elif kind in KINDS and self.by_kind and default in (None, "None"):
                 test = KINDS[kind][inplace].format(n, self.inputs[0])
                 yield f"({n} is None or {test})" if default else test
+
+
+def with_numbers(o: Overloads, called: str, *values: Any) -> Any:
+    """Call again with Python numbers for 0-d tensors, where a form takes numbers.
+
+    Raises:
+        TypeError: if there is no such tensor, so that the arguments fit no form.
+    """
+    given = dict(zip(o.arguments, values, strict=True))
+    numbers = {n for form in o.forms for n, kind in form.kinds.items() if kind == "Number"}
+    found = {
+        n: value.item()
+        for n, value in given.items()
+        if n in numbers and isinstance(value, Tensor) and not (value.ndim or value.requires_grad)
+    }
+    if not found:
+        raise mismatch(o, called, *values)
+    return o.functions[called](**(given | found))
 
 
 def mismatch(o: Overloads, called: str, *values: Any) -> TypeError:
@@ -148,7 +168,7 @@ def mismatch(o: Overloads, called: str, *values: Any) -> TypeError:
     return form_error(name, by_place, texts, **by_name)
 
 
-NAMESPACE["mismatch"] = mismatch
+NAMESPACE["with_numbers"] = with_numbers
 
 
 def overloads(

@@ -1,8 +1,11 @@
 """Functions that have other code while a mode is on: at all other times the mode costs nothing."""
 
+import inspect
 import threading
 from types import CodeType
 from typing import Any, ClassVar
+
+from nanotorch._core.arguments import EMPTY, LazySignature, copy_function
 
 
 class Substitutes:
@@ -37,6 +40,12 @@ class Substitutes:
         """
         with self.lock:
             own = self.own.setdefault(function, function.__code__)
+            if not hasattr(function, "__signature__"):  # else it would be that of the other code
+                own_form = copy_function(function, function.__qualname__)
+                function.__signature__ = LazySignature(
+                    lambda: list(inspect.signature(own_form).parameters.values()),
+                    function.__annotations__.get("return", EMPTY),
+                )
             # Python asks for as many free variables as the function has; none is read.
             self.functions[function] = self.code.replace(co_freevars=own.co_freevars)
             function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), self.keyword: asked}

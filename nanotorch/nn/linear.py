@@ -162,7 +162,7 @@ class _DropoutNd(Layer, gives="p training inplace"):
     inplace: bool = False
 
     def __post_init__(self) -> None:
-        F.check_probability(self.p)
+        F.checked_probability(self.p)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"

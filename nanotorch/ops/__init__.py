@@ -1,11 +1,11 @@
 """The operations by family; an import of this package declares those that most programs use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core.arguments import argument_aliases, export, rename
+from nanotorch._core.arguments import ABSENT, argument_aliases, export, rename, wrong_type
 from nanotorch._core.batched import share_rule
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
@@ -125,7 +125,7 @@ OVERLAPPING = {
 }
 OVERLAP = {name: how for how, names in OVERLAPPING.items() for name in names}
 # Functions that accept an ``out`` whose elements share memory.
-EXPANDED = ("empty", "eye", "full", "ones", "zeros")
+EXPANDED = words("bmm empty eye full mv ones tril triu zeros")
 ALONG = ("median", "nanmedian", "prod", "sum")
 FILLING = ("arange", "linspace", "logspace")
 DRAWN = ("bernoulli", "normal", "rand", "randint", "randn")
@@ -151,6 +151,29 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
         setattr(Tensor, _name, share_rule(as_method(_function)))
+
+# As functions, these take one sequence of integers; as methods, also several integers.
+
+
+def of_sequence(name: str, argument: str) -> Any:
+    """The method ``name`` as a function, whose second argument has the name ``argument``."""
+    method = getattr(Tensor, name)
+
+    def function(input: Any, numbers: Sequence[int] = ABSENT) -> Any:  # type: ignore[assignment]
+        if not isinstance(numbers, (tuple, list)):
+            raise wrong_type(numbers, "tuple of ints", (name, argument, 2))
+        return method(input, numbers)
+
+    function.__code__ = function.__code__.replace(co_varnames=("input", argument))
+    function.__annotations__[argument] = function.__annotations__.pop("numbers")
+    function.__doc__ = method.__doc__
+    return rename(function, name)
+
+
+for _name, _argument in (
+    ("flip", "dims"), ("permute", "dims"), ("tile", "dims"), ("reshape", "shape")
+):  # fmt: skip
+    PUBLIC[_name] = of_sequence(_name, _argument)
 
 for _name, _how in [(name, how) for names, how in RULES for name in names]:
     _rule = Out(

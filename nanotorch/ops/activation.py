@@ -13,7 +13,6 @@ from nanotorch._core.sums import BITS, SMALL, maximum_along, select, sum_over
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     LARGEST,
-    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
@@ -130,10 +129,10 @@ def relu_backward(g: Array, result: Array) -> Array:
     batch=elementwise,
     wide=True,
 )
-def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
+def leaky_relu(input: Array, negative_slope: Number = 0.01) -> Array:
     """``input`` where positive, ``negative_slope * input`` elsewhere."""
     check_kind("leaky_relu_cpu", input)
-    slope = input.dtype.type(as_number(negative_slope))
+    slope = input.dtype.type(negative_slope)
     low = input * slope
     if 0 < slope <= 1:  # in a third of the time
         return np.maximum(input, low)
@@ -145,7 +144,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
     input=lambda g: vanishing(g),
     batch=elementwise,
 )
-def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
+def leaky_relu_backward(g: Array, input: Array, negative_slope: Number) -> Array:
     """The gradient of `leaky_relu`."""
     if 0 <= negative_slope <= 1:
         return g * np.maximum((input > 0).astype(g.dtype), g.dtype.type(negative_slope))
@@ -159,7 +158,7 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: float) -> Array:
     batch=elementwise,
     wide=True,
 )
-def softplus(input: Array, beta: float = 1, threshold: float = 20) -> Array:
+def softplus(input: Array, beta: Number = 1, threshold: Number = 20) -> Array:
     """``log(1 + exp(beta * input)) / beta``; ``input`` where ``beta * input > threshold``."""
     check_kind("softplus_cpu", input)
     scaled = input * input.dtype.type(beta)
@@ -271,7 +270,7 @@ def log_sigmoid(input: Array) -> Array:
     batch=elementwise,
     wide=True,
 )
-def elu(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
+def elu(input: Array, alpha: Number = 1.0, scale: Number = 1.0) -> Array:
     """``scale * input`` where positive, ``scale * alpha * (exp(input) - 1)`` elsewhere."""
     check_kind("elu_cpu", input)
     kind = input.dtype.type
@@ -292,9 +291,9 @@ def exp_minus_one(x: Array) -> Array:
     batch=elementwise,
     wide=True,
 )
-def celu(input: Array, alpha: float = 1.0) -> Array:
+def celu(input: Array, alpha: Number = 1.0) -> Array:
     """``input`` where positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
-    require(as_number(alpha) != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+    require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
     check_kind("elu_cpu", input)
     kind = input.dtype.type
     below = exp_minus_one(np.minimum(0, input) * kind(1 / alpha))
@@ -305,7 +304,7 @@ def celu(input: Array, alpha: float = 1.0) -> Array:
     input=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     inplace=True,
 )
-def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+def hardtanh(input: Array, min_val: Number = -1.0, max_val: Number = 1.0) -> Array:
     """``input`` clamped to [``min_val``, ``max_val``]; its gradient at the limits is 0."""
     refuse_bool(input, "Bool inputs not supported for hardtanh")
     if input.dtype.kind != "f":
@@ -318,7 +317,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array
     input=lambda g: vanishing(g),
     batch=elementwise,
 )
-def hardtanh_backward(g: Array, input: Array, min_val: float, max_val: float) -> Array:
+def hardtanh_backward(g: Array, input: Array, min_val: Number, max_val: Number) -> Array:
     """The gradient of `hardtanh`: ``g`` strictly between the limits, else 0."""
     return select((input > min_val) & (input < max_val), g, g.dtype.type(0))
 
@@ -414,14 +413,14 @@ def hardshrink(input: Array, lambd: Number = 0.5) -> Array:
         NotImplementedError: for integers and bools.
     """
     check_kind("hardshrink_cpu", input)
-    return zero_within(input, input, number_as(as_number(lambd), input.dtype))
+    return zero_within(input, input, number_as(lambd, input.dtype))
 
 
 @hidden_op(input=lambda g, input, lambd: shrink_backward(g, input, lambd), batch=elementwise)
-def softshrink(input: Array, lambd: float = 0.5) -> Array:
+def softshrink(input: Array, lambd: Number = 0.5) -> Array:
     """``input`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``."""
     check_kind("softshrink_check", input)
-    lambd, largest = as_number(lambd), LARGEST[input.dtype]
+    largest = LARGEST[input.dtype]
     told = "lambda must be in range [0, {:g}] for input dtype {}, but found {:g}"
     require(0 <= lambd <= largest, told, largest, dtype_char(input), lambd)
     moved = input - np.copysign(input.dtype.type(lambd), input)
@@ -438,7 +437,7 @@ def zero_within(values: Array, input: Array, lambd: Any) -> Array:
     input=lambda g: vanishing(g),
     batch=elementwise,
 )
-def shrink_backward(g: Array, input: Array, lambd: float) -> Array:
+def shrink_backward(g: Array, input: Array, lambd: Number) -> Array:
     """The gradient of `hardshrink` and `softshrink`: ``g``, but 0 where they give 0."""
     return zero_within(g, input, lambd)
 
@@ -454,8 +453,8 @@ def threshold(input: Array, threshold: Number, value: Number) -> Array:
 def above_or(values: Array, input: Array, threshold: Number, value: Number) -> Array:
     """``values`` where ``input`` is greater than ``threshold``, else ``value``; keeps nan."""
     check_kind("threshold_cpu", input, kinds="fiu")
-    low = number_as(as_number(threshold, ("threshold", "threshold", 2)), input.dtype)
-    return select(input <= low, number_as(as_number(value), values.dtype), values)
+    low = number_as(threshold, input.dtype)
+    return select(input <= low, number_as(value, values.dtype), values)
 
 
 @hidden_op(
@@ -554,7 +553,7 @@ def not_negative(slope: float, name: str) -> float:
     ),
     node="LeakyReluBackward1", wide=True,
 )  # fmt: skip
-def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
+def leaky_relu_(input: Array, negative_slope: Number = 0.01) -> Array:
     """In-place `leaky_relu`."""
     return OPS["leaky_relu"].kernel(input, negative_slope)
 
@@ -566,7 +565,7 @@ def leaky_relu_(input: Array, negative_slope: float = 0.01) -> Array:
     ),
     node="EluBackward1", wide=True,
 )  # fmt: skip
-def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
+def elu_(input: Array, alpha: Number = 1.0, scale: Number = 1.0) -> Array:
     """In-place `elu`."""
     return OPS["elu"].kernel(input, alpha, scale)
 
@@ -577,7 +576,7 @@ def elu_(input: Array, alpha: float = 1.0, scale: float = 1.0) -> Array:
     ),
     node="CeluBackward1", wide=True,
 )  # fmt: skip
-def celu_(input: Array, alpha: float = 1.0) -> Array:
+def celu_(input: Array, alpha: Number = 1.0) -> Array:
     """In-place `celu`."""
     return OPS["celu"].kernel(input, alpha)
 
@@ -781,7 +780,7 @@ def logit(input: Array, eps: float | None = None) -> Array:
         eps: clamp ``input`` to [``eps``, ``1 - eps``] first. Default: no clamping.
     """
     if eps is not None:
-        eps, kind = as_number(eps, wanted="float"), input.dtype.type
+        kind = input.dtype.type
         input = np.clip(input, kind(eps), kind(1 - eps))
     return np.log(input / (1 - input))
 

@@ -13,7 +13,6 @@ import numpy as np
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import (
     METHOD,
-    Place,
     as_ints,
     form_error,
     given_twice,
@@ -26,7 +25,7 @@ from nanotorch._core.dtypes import Number, check_integer_range
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import view_history
 from nanotorch._core.layout import order_of
-from nanotorch._core.op import OPS, PUBLIC, Array
+from nanotorch._core.op import OPS, PUBLIC, Array, as_number
 from nanotorch._core.tensor import Tensor
 
 # Checks of arguments: tensors, sequences of tensors, numbers.
@@ -122,25 +121,6 @@ def unpack_tensors(given: tuple[Any, ...]) -> tuple[Any, ...]:
     values = tuple(given[0]) if one else given
     check_tensor_list(values)
     return values
-
-
-def as_number(value: Any, place: Place | None = None, wanted: str = "Number") -> Any:
-    """The number that an argument holds: Python's, NumPy's, or that of a 0-d tensor without grad.
-
-    Args:
-        place: the function and the argument, for the message. Default: see `find_argument`.
-        wanted: the name of the type in the message.
-    """
-    if value.__class__ is float:
-        return value
-    if isinstance(value, (bool, int, float)):
-        if wanted == "Number":
-            check_integer_range(value)
-        return value
-    zero_d = isinstance(value, Tensor) and value._array.ndim == 0 and not value.requires_grad
-    if zero_d or isinstance(value, np.generic):
-        return value.item()
-    raise wrong_type(value, wanted, place)
 
 
 def number_as(value: Number, kind: np.dtype) -> Any:

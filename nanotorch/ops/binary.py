@@ -22,7 +22,6 @@ from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
-    as_number,
     check_kind,
     check_same_dtype,
     check_tensors,
@@ -474,7 +473,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
     """``input + value * tensor1 * tensor2``, broadcasting."""
     check_kind("addcmul_cpu_out", input, kinds="fiu")
-    return input + number_as(as_number(value), input.dtype) * tensor1 * tensor2
+    return input + number_as(value, input.dtype) * tensor1 * tensor2
 
 
 def require_floats(input: Any, tensor1: Any, tensor2: Any) -> None:
@@ -500,7 +499,6 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) 
     Raises:
         RuntimeError: if neither ``tensor1`` nor ``tensor2`` is floating-point.
     """
-    value = as_number(value)
     if input.dtype != np.float16:
         value = number_as(value, input.dtype)
     return input + value * tensor1 / tensor2

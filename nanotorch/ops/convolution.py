@@ -15,7 +15,7 @@ from nanotorch._core.call_site import note_operands, warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, number_as, require
+from nanotorch.ops.arguments import check_kind, check_ndim, no_form, number_as, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
 from nanotorch.ops.resampling import TIED, Ints, Taps, index_of_last, resampling, resamplings
@@ -701,7 +701,7 @@ def constant_pad_nd(input: Array, pad: Sequence[int], value: Number = 0) -> Arra
     if max(pad, default=0) <= 0:
         return input[kept].copy("K")
     shape = (*input.shape[:lead], *[n + b + a for n, b, a in dims])
-    out = np.full(shape, number_as(as_number(value), kind), kind)
+    out = np.full(shape, number_as(value, kind), kind)
     out[index_of_last(slice(max(b, 0), n + b + min(a, 0)) for n, b, a in dims)] = input[kept]
     return out
 

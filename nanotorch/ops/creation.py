@@ -28,13 +28,12 @@ from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
-from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
+from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
     READ_ONLY,
     MemoryFormat,
     ToOptions,
-    as_number,
     check_kind,
     check_ndim,
     check_same_dtype,
@@ -76,6 +75,12 @@ def alias(input: Array) -> Array:
     return input[...]
 
 
+def check_memory_format(memory_format: Any) -> None:
+    """Refuse what is no memory format."""
+    if not isinstance(memory_format, MemoryFormat):
+        raise wrong_type(memory_format, "torch.memory_format")
+
+
 @op(input=lambda g: g, batch=elementwise, one_step=True)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy of ``input``.
@@ -84,12 +89,16 @@ def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
         memory_format: `contiguous_format` for elements in order in memory. Default: the dimensions
             keep their order in memory.
     """
+    if memory_format is not None:
+        check_memory_format(memory_format)
     return input.copy("C" if memory_format is contiguous_format else order_of(input))
 
 
 @method(public=False)
 def contiguous(self: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     """The tensor itself if its elements lie in order in memory, else a copy with that layout."""
+    if memory_format is not contiguous_format:
+        check_memory_format(memory_format)
     if self._array.flags.c_contiguous:
         return self
     return clone(self, memory_format=contiguous_format)
@@ -192,6 +201,9 @@ def new_leaf(
     if layout is not None and layout is not strided:
         place = find_argument(layout)
         raise wrong_type(layout, "torch.layout", place and (place[0], "layout", 0))
+    if pin_memory is not False and pin_memory is not None:
+        place = find_argument(pin_memory)
+        require_bool(pin_memory, place and (place[0], "pin_memory", 0))
     if array.dtype == dtypes.BFLOAT16:
         array = bfloat16.with_shared_dtype(array)
     out = wrap(array)
@@ -358,6 +370,8 @@ def like(name: str, make: Any) -> Any:
         **options: Unpack[Options],
     ) -> Tensor:  # fmt: skip
         check_tensors(input)
+        if memory_format is not None:
+            check_memory_format(memory_format)
         array = input._array
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
@@ -424,6 +438,7 @@ def new_tensor(
     """A new tensor with a copy of ``data`` and the dtype of this tensor."""
     values = data._array if isinstance(data, Tensor) else data
     kind = self.dtype if dtype is None else dtype
+    require_bool(requires_grad, "requires_grad")
     return new_leaf(new_array(values, kind), requires_grad, device)
 
 
@@ -607,7 +622,7 @@ def logspace(
     kind = numpy_dtype(dtype)
     check_kind("logspace_cpu", np.empty(0, kind), kinds="fiu")
     exponents = linspace(start, end, steps, dtype=dtypes.float64)._array
-    return new_leaf((base**exponents).astype(kind), **options)
+    return new_leaf((as_number(base, "base") ** exponents).astype(kind), **options)
 
 
 NO_INDEXING = (

@@ -7,16 +7,24 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import rename
+from nanotorch._core.arguments import as_int, rename
 from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
+from nanotorch._core.op import (
+    OPERANDS,
+    PUBLIC,
+    Array,
+    hidden_op,
+    method,
+    number,
+    op,
+    public,
+)
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_kind,
     check_same_dtype,
     check_tensors,
@@ -353,7 +361,6 @@ def sum_with(input: Array, other: Array, alpha: Number, sign: int = 1) -> Array:
     Refuses an ``alpha`` of a higher category than this dtype: a float for integers, say.
     """
     kind = other.dtype
-    alpha = as_number(alpha)
     if isinstance(alpha, bool):
         require(kind.kind == "b", "Boolean alpha only supported for Boolean results.")
     elif isinstance(alpha, float) and kind.kind != "f":
@@ -643,6 +650,7 @@ def round_whole(input: Array) -> Array:
 @hidden_op(input=lambda g: vanishing(g), inplace=True, node="RoundBackward1", wide=True)
 def round_decimals(input: Array, decimals: int) -> Array:
     """The nearest number with ``decimals`` decimals; halves are rounded to the even one."""
+    decimals = as_int(decimals, "decimals")
     check_kind("round_cpu" if decimals else "round_vml_cpu", input)
     return np.round(input, decimals)
 

@@ -273,7 +273,7 @@ def split_with_sizes(input: Array, split_sizes: Sequence[int], dim: int = 0) -> 
         RuntimeError: if the sizes are negative or do not add up to the size of ``dim``.
     """
     check_ndim("split", input, 1)
-    along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes)
+    along, dim, split_sizes = dim, normal_dim(dim, input.ndim), as_ints(split_sizes, single=False)
     n = input.shape[dim]
     require(min(split_sizes, default=0) >= 0, "split(): negative size in {}", split_sizes)
     if sum(split_sizes) != n:
@@ -483,7 +483,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 @method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`Tensor.expand` to ``size``."""
-    return expand_to(input, parse_ints("broadcast_to", "size", (size,)))
+    return expand_to(input, as_ints(size, ("broadcast_to", "size", 2), single=False))
 
 
 @public
@@ -643,6 +643,10 @@ def repeat_interleave(
         shape = input.shape
         before, after = shape[:dim], shape[dim + 1 :]
         spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
+        if output_size is not None:
+            told = "repeat_interleave: Invalid output_size, expected {} but got {}"
+            total = repeats * shape[dim]
+            require(as_int(output_size, "output_size") == total, told, total, output_size)
         copied = spread.clone(memory_format=contiguous_format)
         return view(copied, (*before, shape[dim] * repeats, *after))
     check_ndim("repeat_interleave", repeats, 0, 1)
@@ -650,6 +654,9 @@ def repeat_interleave(
     told = "repeat_interleave(): got {} repeats for {} elements"
     require(counts.size in (1, size), told, counts.size, size)
     indices = np.repeat(np.arange(size), counts.astype(PLACE, copy=False))
+    if output_size is not None:
+        fits = as_int(output_size, "output_size") == len(indices)
+        require(fits, "allocated size does not match required size")
     return input.index_select(dim, type(input)._lift(indices))
 
 
@@ -726,7 +733,7 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     Raises:
         RuntimeError: unless ``dims`` are two different dimensions.
     """
-    plane, quarters = as_ints(dims), as_int(k) % 4
+    plane, quarters = as_ints(dims, single=False), as_int(k) % 4
     require(len(plane) == 2, "expected total rotation dims == 2, but got dims = {}", len(plane))
     check_ndim("rot90", input, 2)
     first, second = (normal_dim(d, input.ndim) for d in plane)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named_tuple, rename, wrong_type
+from nanotorch._core.arguments import as_int, named_tuple, rename
 from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
+from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.creation import contiguous_format, convert, eye
@@ -129,8 +129,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     Raises:
         LinAlgError: for a singular matrix and a negative n.
     """
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise wrong_type(n, "int", ("matrix_power", "n", 2))
+    n = as_int(n, "n")
     told = "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
     require(input.ndim >= 2, told)
     rows, columns = input.shape[-2:]
@@ -887,7 +886,7 @@ def pinv(
 @method
 def pinverse(input: Any, rcond: float = 1e-15) -> Any:
     """`torch.linalg.pinv` with ``rcond`` 1e-15 by default."""
-    return pinv(input, rcond)
+    return pinv(input, as_number(rcond, "rcond", "float"))
 
 
 # Least squares

@@ -26,7 +26,6 @@ from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, observers, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_first_tensors,
     check_same_dtype,
     check_tensors,
@@ -379,8 +378,6 @@ def matmul_operator(self: Tensor, other: Any) -> Any:
 
 def scale_array(value: Any, factor: Number) -> Any:
     """``value * factor`` in the dtype of ``value``; ``factor`` may exceed half precision."""
-    if factor.__class__ is not int:
-        factor = as_number(factor)
     if factor == 1:
         return value
     if isinstance(value, np.ndarray) and value.dtype != np.float16:
@@ -390,8 +387,6 @@ def scale_array(value: Any, factor: Number) -> Any:
 
 def add_scaled(out: Array, input: Array, beta: Number) -> Array:
     """``out + beta * input``, in the memory of ``out``; as in BLAS, 0 times nan or inf is 0."""
-    if beta.__class__ is not int:
-        beta = as_number(beta)
     try:
         if beta == 1:
             return np.add(out, input, out)

@@ -17,6 +17,7 @@ from nanotorch._core.arguments import (
     as_ints,
     copy_function,
     rename,
+    require_bool,
     with_memory_errors,
 )
 from nanotorch._core.batched import (
@@ -39,6 +40,7 @@ from nanotorch._core.layout import address, owner_of, whole_memory
 from nanotorch._core.op import (
     OPS,
     Array,
+    as_number,
     default_node_name,
     hidden_op,
     method,
@@ -49,7 +51,6 @@ from nanotorch._core.op import (
 from nanotorch._core.ownership import is_alone, references
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_ndim,
     inplace_form,
     number_as,
@@ -181,7 +182,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 def checked_layout(own: Layout, size: Any, stride: Any, storage_offset: int | None) -> Layout:
     """The layout asked of `as_strided`, if it is valid; ``own`` is the layout of the tensor."""
     offset = own[2] if storage_offset is None else storage_offset
-    layout = (as_ints(size), as_ints(stride), as_int(offset))
+    layout = (as_ints(size, single=False), as_ints(stride, single=False), as_int(offset))
     require(len(layout[0]) == len(layout[1]), "mismatch in length of strides and shape")
     require(min(layout[1], default=0) >= 0, "as_strided(): negative strides {}", layout[1])
     require(offset >= 0, "Tensor: invalid storage offset {}", offset)
@@ -351,6 +352,8 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     """
     shape, ndim = self._array.shape, self.ndim
     check_ndim("fill_diagonal_", self, 2)
+    require_bool(wrap, "wrap")
+    fill_value = as_number(fill_value, "fill_value")
     require(ndim <= 2 or len(set(shape)) <= 1, "all dimensions of input must be of equal length")
     stride = sum(self.stride())
     as_strided(self, (min(shape),), (stride,)).fill_(fill_value)

@@ -13,14 +13,14 @@ from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, with_memory_errors
 from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
+from nanotorch._core.dtypes import Number
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.layout import existing_dim, normal_dim
-from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
+from nanotorch._core.op import OPS, Array, Arrays, as_number, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
@@ -93,6 +93,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         RuntimeError: if the lists differ in length, the dimensions in size, or the dtypes differ.
     """
     check_tensors(a, b)
+    if isinstance(dims, Tensor):
+        dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
         told = "tensordot(): dims={} exceeds the number of dimensions of an input"
@@ -368,7 +370,7 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
     **dict.fromkeys(("input", "other"), dist_formula), joint=True, cast="promote", numbers=False,
     batch=one_by_one, wide=True, refuse_bool=NO_BOOL,
 )  # fmt: skip
-def dist(input: Array, other: Array, p: float = 2) -> Array:
+def dist(input: Array, other: Array, p: Number = 2) -> Array:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
 
     Raises:
@@ -469,13 +471,12 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
 
 
 @op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
-def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
+def renorm(input: Array, p: Number, dim: int, maxnorm: Number) -> Array:
     """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``.
 
     Raises:
         RuntimeError: for less than two dimensions, ``p`` not positive, or ``maxnorm`` negative.
     """
-    p, maxnorm = as_number(p), as_number(maxnorm)
     require(p > 0, "renorm: non-positive-norm not supported")
     require(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {:g}", maxnorm)
     check_ndim("renorm", input, 2)
@@ -513,6 +514,7 @@ def pairwise_distance(
         RuntimeError: for shapes that do not broadcast.
     """
     check_first_tensors("pairwise_distance", x1=x1, x2=x2)
+    p, eps = as_number(p, "p", "float"), as_number(eps, "eps", "float")
     difference = x1 - x2
     floating = difference.is_floating_point()
     moved = plus_number(difference, eps) if floating else difference + eps
@@ -535,6 +537,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
         RuntimeError: for shapes that do not broadcast, or integers.
     """
     check_first_tensors("cosine_similarity", x1=x1, x2=x2)
+    dim, eps = as_int(dim, "dim"), as_number(eps, "eps", "float")
     kind = dtypes.promote_types(x1.dtype, x2.dtype)
     require(kind.is_floating_point, "cosine_similarity(): expected floating point, not {}", kind)
     shape = common_shape(tuple(x1.shape), tuple(x2.shape))

@@ -37,10 +37,10 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
 from nanotorch._core.layout import order_of
-from nanotorch._core.op import Array, hidden_op, method, public
+from nanotorch._core.op import Array, as_number, hidden_op, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, check_tensors, no_form, parse_shape
+from nanotorch.ops.arguments import check_tensors, no_form, parse_shape
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.creation import Options, empty, new_leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape

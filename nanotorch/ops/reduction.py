@@ -21,14 +21,14 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import INT64
+from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.op import Array, as_number, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, check_kind, inplace_form, require
+from nanotorch.ops.arguments import check_kind, inplace_form, require
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
 from nanotorch.ops.elementwise import exp, maximum, minimum, sign, zero_where
@@ -523,7 +523,7 @@ def as_dtype_of(values: Array, input: Array, dim: tuple[int, ...], keepdim: bool
 
 
 def variance_formula(
-    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+    g: Any, input: Any, dim: tuple[int, ...], keepdim: bool, correction: Number, overall: bool
 ) -> Any:
     """The gradient of a variance: ``g * 2 / (n - correction) * (input - mean)``."""
     n = count(input.shape, dim) - correction
@@ -537,7 +537,7 @@ def variance_kernel(name: str) -> Any:
     """The kernel of `var`, `std`, `var_mean` or `std_mean` along dimensions."""
 
     def kernel(
-        input: Array, dim: tuple[int, ...], keepdim: bool, correction: float, overall: bool
+        input: Array, dim: tuple[int, ...], keepdim: bool, correction: Number, overall: bool
     ) -> Any:
         """The statistics; ``overall``: the user named no ``dim``, so all of them are meant."""
         if input.dtype.kind != "f":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from nanotorch._core.arguments import as_int, as_ints, rename, with_memory_errors
+from nanotorch._core.arguments import as_int, as_ints, rename, require_bool, with_memory_errors
 from nanotorch._core.batched import Call, merged, split_samples
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
@@ -432,6 +432,7 @@ def max_pool(
 ) -> Any:  # fmt: skip
     """The maxima of windows over 1 to 3 dimensions, with their indices if ``return_indices``."""
     check_input(name, input)
+    require_bool(ceil_mode, "ceil_mode")
     dims = int(name[-2])
     each = numbers(name, dims, kernel_size, stride, padding, dilation)
     if dims == 1:

@@ -33,7 +33,14 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, keyword_ints, require
+from nanotorch.ops.arguments import (
+    check_ndim,
+    check_tensors,
+    check_width,
+    keyword_ints,
+    no_form,
+    require,
+)
 from nanotorch.ops.creation import alias, contiguous
 
 # Views of a part: one index, a slice, a diagonal, windows. Their gradients are zero elsewhere.
@@ -433,7 +440,10 @@ def view(
     Raises:
         RuntimeError: if the sizes do not fit the elements or their layout in memory.
     """
-    if not shape and dtype is not None:
+    if dtype is not None:
+        if shape or size is not None or not isinstance(dtype, DType):
+            named = {"dtype": dtype} | ({} if size is None else {"size": size})
+            raise no_form("view", *shape, **named)
         shape = (dtype,)
     if len(shape) == 1 and isinstance(shape[0], DType):
         kind = shape[0]._numpy
@@ -518,7 +528,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         RuntimeError: if the product of ``sizes`` is not the size of ``dim``.
     """
     dim = normal_dim(dim, input.ndim)
-    sizes = parse_ints("unflatten", "sizes", (sizes,))
+    sizes = as_ints(sizes, ("unflatten", "sizes", 3), single=False)
     require(sizes, "unflatten: sizes must be non-empty")
     check_ndim("unflatten", input, 1)
     n, known = input.shape[dim], 1

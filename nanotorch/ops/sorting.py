@@ -12,10 +12,10 @@ from nanotorch._core.batched import DYNAMIC, looped, never, one_by_one, under_vm
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.layout import existing_dim
-from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.op import Array, as_number, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, require
+from nanotorch.ops.arguments import check_kind, check_ndim, no_form, require
 from nanotorch.ops.reduction import (
     CHOSEN,
     FIELDS,
@@ -505,7 +505,8 @@ def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> T
     """
     values = input._array
     check_kind("histogram_cpu", values)
-    require(as_int(bins) > 0, "histc(): bins must be > 0, but got {}", bins)
+    bins = as_int(bins)
+    require(bins > 0, "histc(): bins must be > 0, but got {}", bins)
     low, high, kind = as_number(min), as_number(max), values.dtype.type
     if low == high and values.size:
         low, high = float(values.min()), float(values.max())

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import named_tuple, rename, to_integer
+from nanotorch._core.arguments import as_int, named_tuple, rename, to_integer
 from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import existing_dim, normal_dim
-from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.op import Array, as_number, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
-    as_number,
     check_first_tensors,
     check_kind,
     check_ndim,
@@ -213,6 +212,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         RuntimeError: for more than two dimensions, or weights that do not fit or are negative.
     """
     check_ndim("cov", input, 0, 2)
+    correction = as_int(correction, "correction")
     rows = input.reshape(1, -1) if input.ndim < 2 else input
     n = rows.shape[1]
     for name, given, floating in (("fweights", fweights, False), ("aweights", aweights, True)):
@@ -552,6 +552,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         RuntimeError: for a 0-d tensor, or a negative ``n``.
     """
     check_ndim("diff", input, 1)
+    n = as_int(n, "n")
     require(n >= 0, "order must be non-negative but got {}", n)
     dim = normal_dim(dim, input.ndim)
     parts = [part for part in (prepend, input, append) if part is not None]
@@ -583,7 +584,7 @@ def gradient(
     """
     check_first_tensors("gradient", input=input)
     require(input.dtype != dtypes.uint8, "torch.gradient does not support uint8 input.")
-    known = edge_order in (1, 2)
+    known = as_int(edge_order, "edge_order") in (1, 2)
     require(known, "torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = tuple(range(input.ndim)) if dim is None else distinct_dims(dim, input.ndim)
     several = isinstance(spacing, (tuple, list))
@@ -655,4 +656,4 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
         (left, right), (start, stop) = neighbours(y, dim), neighbours(x, along)
         return over(sum((left + right) * (stop - start), dim), 2.0)
     ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
-    return times(sum(y, dim) - ends, dx)
+    return times(sum(y, dim) - ends, as_number(dx, "dx"))

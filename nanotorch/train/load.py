@@ -747,7 +747,8 @@ def catalogue(word: str) -> str:
     inner = [n for n in every["sections"] if word in n.rpartition(".")[2].split(", ")]
     if inner:  # several experiments may have it, such as `train`
         texts = dict.fromkeys("\n".join(list(every["sections"][name])[1:]) for name in inner)
-        return f"{word}:\n" + "\nor\n".join(texts)
+        more = f"\n\nThe names: --list {word}s" if f"{word}s" in every else ""
+        return f"{word}:\n" + "\nor\n".join(texts) + more
     chosen = {word: every[word]} if word in every else every
     lines: list[str] = []
     for kind, names in chosen.items():

@@ -522,3 +522,56 @@ pictures without channels
         out = F.grid_sample(x, grid, mode, align_corners=True)
         out.shape, out.sum().backward(), x.grad.shape, grid.grad
 """)
+forms = session("""
+numbers as tensors without dimensions
+    x = torch.tensor([-1.5, 0.25, 2.0], requires_grad=True)
+    t, m, i = torch.tensor(0.5), torch.ones(2, 2), torch.tensor(2)
+    calls = [
+        lambda: F.elu(x, t), lambda: F.elu_(x * 1, t), lambda: F.celu(x, t),
+        lambda: F.leaky_relu(x, t), lambda: F.leaky_relu_(x * 1, t), lambda: F.softplus(x, t, i),
+        lambda: F.hardtanh(x, -t, t), lambda: F.hardshrink(x, t), lambda: F.softshrink(x, t),
+        lambda: F.threshold(x, t, i), lambda: torch.add(x, x, alpha=t), lambda: x.sub(x, alpha=i),
+        lambda: (x * 1).add_(x, alpha=t), lambda: torch.addcmul(x, x, x, value=t),
+        lambda: torch.addcdiv(x, x, x, value=t), lambda: x.clamp(-1, t), lambda: x.clamp(t, 1),
+        lambda: (x * 1).clamp_(-1, t), lambda: x.logit(t / 9), lambda: torch.var(x, correction=t),
+        lambda: F.huber_loss(x, x * 2, delta=t), lambda: F.smooth_l1_loss(x, x * 2, beta=t),
+        lambda: torch.trapezoid(x, dx=t),
+        lambda: torch.dist(x, x * 2, i), lambda: F.pad(x, (1, 1), value=t),
+        lambda: F.cross_entropy(x, i, label_smoothing=t),
+        lambda: F.nll_loss(x[None], i[None], ignore_index=i - 1),
+    ]
+    for call in calls:
+        torch.autograd.grad(call().sum(), x)
+    torch.addmm(m, m, m, beta=t, alpha=t), torch.matrix_power(m, i), torch.tensordot(m, m, i)
+    F.cosine_similarity(m, m, i - 1, t), torch.histc(m, i), torch.logspace(1, 2, 2, base=i)
+    grad = t.clone().requires_grad_()
+    torch.add(m, m, alpha=grad), F.elu(m, alpha=grad), x.clamp(grad, 1)
+    F.leaky_relu(m, torch.tensor([0.5])), F.softplus(m, None), F.dropout(m, grad)
+other than the asked kinds
+    x, v = torch.ones(2, 2), torch.ones(2)
+    F.batch_norm(x, None, None, None, None, 1), F.instance_norm(x[None], v, v, None, None, 1)
+    F.batch_norm(x, v, v, None, None, True, None), F.rrelu(x, 0.1, 0.2, 1)
+    F.max_pool1d(x, 2, ceil_mode=1), F.poisson_nll_loss(x, x, 1)
+    F.kl_div(x, x, reduction="sum", log_target=1)
+    F.triplet_margin_loss(x, x, x, swap=1), x.new_tensor(1, requires_grad=None)
+    F.cosine_similarity(x, x, None), torch.cov(x, correction=1.5), torch.pinverse(x, None)
+    x.fill_diagonal_(1, 1), torch.diff(x, True)
+    raised(F.cross_entropy, x, v.long(), ignore_index=1.5).split(":")[0]
+    torch.zeros_like(x, memory_format=1), x.clone(memory_format=1)
+    torch.ones(2, pin_memory=1), F.pairwise_distance(x, x, v.requires_grad_()[0])
+    x.view(4, dtype=torch.int32), raised(x.sort, stable=1).split(" - ")[0]
+    torch.repeat_interleave(x, 2, 0, output_size=7)
+    torch.repeat_interleave(x, torch.tensor([1, 2]), 0, output_size=7)
+one integer where several are asked for
+    x = torch.ones(2, 3)
+    torch.flip(x, 1), torch.tile(x, 2), torch.permute(x, 1), torch.reshape(x, 6), torch.flip(x)
+    torch.rot90(x, 1, 2), torch.broadcast_to(x, 2), torch.unflatten(x, 1, 3)
+    torch.split_with_sizes(x, 2), torch.as_strided(x, 2, (1,)), torch.as_strided(x, (2,), 1)
+    x.flip(1), x.tile(2), x.permute(1, 0), x.reshape(6), torch.flip(x, (1,)), torch.tile(x, [2])
+    torch.permute(x, dims=(1, 0)), torch.reshape(input=x, shape=(6,)), torch.reshape(x, [3, -1])
+    torch.roll(x, 1, 1), torch.sum(x, 1), torch.squeeze(x, 1).shape
+results in memory that elements share
+    m, v, out = torch.arange(4.0).view(2, 2), torch.ones(2), torch.zeros(2, 1).expand(2, 2)
+    torch.tril(m, out=out), torch.triu(m, out=out), torch.bmm(m[None], m[None], out=out[None])
+    torch.mv(m, v, out=torch.zeros(1).expand(2)), out, torch.mm(m, m, out=out)
+""")

@@ -33,6 +33,23 @@ def test_the_function_called_first_is_named() -> None:
         torch.ones(2, 2).tile("a")
 
 
+def test_signatures_are_the_same_in_regions() -> None:
+    """Functions that have other code in autocast or under `vmap` show their own parameters."""
+    f = torch.nn.functional
+    functions = (torch.matmul, torch.cat, f.mse_loss, f.conv2d, f.dropout, torch.Tensor.matmul)
+
+    def shown() -> list[str]:
+        return [str(inspect.signature(function)) for function in functions]
+
+    outside = shown()
+    assert all(text.startswith("(input") for text in outside[2:])
+    with torch.autocast("cpu"):
+        assert shown() == outside
+    inside: list[list[str]] = []
+    torch.vmap(lambda x: (inside.append(shown()), x)[1])(torch.ones(2))
+    assert inside == [outside]
+
+
 def test_the_former_order_is_told_to_be_deprecated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The warning names what is to be written instead, and is not repeated."""
     monkeypatch.setattr(call_site, "said", set())

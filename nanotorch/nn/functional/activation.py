@@ -12,6 +12,7 @@ from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import PLACE
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import as_number
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import activation as kernels
@@ -320,6 +321,7 @@ def rrelu(
         Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
     """
     check_input("rrelu", input)
+    require_bool(training, "training")
     for name, bound in (("lower", lower), ("upper", upper)):
         require(math.isfinite(bound), "rrelu: {} bound must be finite, got {:g}", name, bound)
     require(lower <= upper, "Lower bound should be less than or equal to the upper bound")
@@ -386,7 +388,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         Hinton et al., Improving neural networks by preventing co-adaptation of feature detectors,
         2012.
     """
-    check_probability(p)
+    p = checked_probability(p)
     require_bool(training, ("dropout", "train", 3))
     check_input("dropout", input)
     if p == 0.0 or not training or not input._array.size:
@@ -415,10 +417,11 @@ def kept_elements(input: Tensor, p: float) -> np.ndarray:
     return array
 
 
-def check_probability(p: float) -> None:
-    """Raise ValueError unless ``p`` is in [0, 1]."""
+def checked_probability(p: float) -> float:
+    """The number ``p``; raise ValueError unless it is in [0, 1]."""
     if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return as_number(p, "p", "float")
 
 
 # Whole channels
@@ -468,7 +471,7 @@ def drop_to_limit(
     name: str, draw: Any, input: Tensor, p: float, training: bool, inplace: bool
 ) -> Tensor:
     """`alpha_dropout` of the elements where ``draw(input, p)`` is 0."""
-    check_probability(p)
+    p = checked_probability(p)
     check_input(name, input)
     require_bool(training, (name, "train", 3))
     if p == 0.0 or not training or not input.numel():
@@ -512,7 +515,7 @@ def dropout1d(
         ValueError: if ``p`` is out of range.
         RuntimeError: if ``input`` has another number of dimensions.
     """
-    check_probability(p)
+    p = checked_probability(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received {input.dim()}D")
     return drop_channels(input, p, training, inplace, input.dim() == 2)
@@ -535,7 +538,7 @@ def dropout2d(
     Reference:
         Tompson et al., Efficient Object Localization Using Convolutional Networks, CVPR 2015.
     """
-    check_probability(p)
+    p = checked_probability(p)
     if input.dim() not in (3, 4):
         warn_of_dimensions("dropout2d", input.dim(), "3D or 4D")
     if input.dim() == 3:
@@ -556,7 +559,7 @@ def dropout3d(
 
     Raises, Warns, Reference: see `dropout2d`.
     """
-    check_probability(p)
+    p = checked_probability(p)
     if input.dim() not in (4, 5):
         warn_of_dimensions("dropout3d", input.dim(), "4D or 5D")
     return drop_channels(input, p, training, inplace, input.dim() != 5)

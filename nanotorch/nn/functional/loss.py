@@ -7,10 +7,11 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import dtypes
-from nanotorch._core.arguments import as_ints, require_bool, wrong_type
+from nanotorch._core.arguments import as_int, as_ints, require_bool, wrong_type
 from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import describe_operands, note_operands, warn
 from nanotorch._core.grad_mode import no_grad
+from nanotorch._core.op import as_number
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
@@ -322,6 +323,7 @@ def nll_loss(
         IndexError: if a class number is out of range.
     """
     reduction = checked_reduction(reduction, size_average, reduce)
+    ignore_index = as_int(ignore_index, "ignore_index")
     check_shapes(input, target, weight)
     if input.ndim > 2:  # PyTorch computes (N, C, d₁, ...) as (N, C, H, W)
         shape = target.shape
@@ -415,6 +417,7 @@ def cross_entropy(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_first_tensors("cross_entropy_loss", input=input, target=target)
+    ignore_index = as_int(ignore_index, "ignore_index")
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if weight is None and not label_smoothing:
@@ -495,6 +498,7 @@ def kl_div(
             "release."
         )
     check_first_tensors("kl_div", input=input, target=target)
+    require_bool(log_target, ("kl_div", "log_target", 0))
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     how = checked_reduction("sum" if reduction == "batchmean" else reduction)
@@ -524,6 +528,9 @@ def poisson_nll_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_first_tensors("poisson_nll_loss", input=input, target=target)
+    require_bool(log_input, "log_input")
+    require_bool(full, "full")
+    eps = as_number(eps, "eps", "float")
     if log_input:
         loss = ops.exp(input) - target * input
     else:
@@ -677,6 +684,7 @@ def triplet_margin_loss(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     check_first_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
+    require_bool(swap, "swap")
     check_margin(margin)
     a, p_, n = anchor.ndim, positive.ndim, negative.ndim
     require(a == p_ == n, "anchor ({}D), positive ({}D) and negative ({}D) must be alike", a, p_, n)

@@ -27,14 +27,13 @@ from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.dtypes import BFLOAT16
 from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import widened
+from nanotorch._core.op import as_number, widened
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.ops import fused
 from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
-    as_number,
     check_constants,
     check_first_tensors,
     check_input,
@@ -630,6 +629,8 @@ def batch_norm(
         Ioffe and Szegedy, Batch Normalization: Accelerating Deep Network Training by Reducing
         Internal Covariate Shift, ICML 2015, algorithms 1 and 2.
     """
+    require_bool(training, "training")
+    momentum = as_number(momentum, "momentum", "float")
     if training:
         check_several_values(input.shape)
     if eps < 0.0 or (training and eps == 0.0):
@@ -731,7 +732,8 @@ def instance_norm(
         Ulyanov, Vedaldi and Lempitsky, Instance Normalization: The Missing Ingredient for Fast
         Stylization, 2016.
     """
-    shape = input._array.shape
+    require_bool(use_input_stats, "use_input_stats")
+    momentum, shape = as_number(momentum, "momentum", "float"), input._array.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
