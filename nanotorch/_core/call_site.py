@@ -50,7 +50,8 @@ def current_site() -> Site | None:
 def count_write(cell: list[Any], name: str) -> None:
     """Count a write by the operation ``name`` in the version cell of the memory written to."""
     cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
-    cell[1] = (name, current_site())
+    site: Site | bool | None = mode.enabled
+    cell[1] = (name, site if isinstance(site, tuple) else find_site(sys._getframe(1).f_back))
 
 
 def at_site(site: Site | None) -> str:

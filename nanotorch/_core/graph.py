@@ -887,9 +887,10 @@ def check_write(tensor: Tensor) -> None:
             inference mode. With grad mode on, also for a leaf that requires grad, a view of such a
             leaf, and a view made under `no_grad`, by `split`, `unbind` or by a user's function.
     """
-    if mode.enabled:
+    if mode.enabled and (tensor._view is not None or tensor._history is not None):
         refuse_history(tensor)
-    check_memory(tensor)
+    if tensor._writes.__class__ is InferenceCell or 0 in tensor._array.strides:
+        check_memory(tensor)
 
 
 def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
@@ -936,6 +937,9 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
         c_names: whether the error for a dtype that does not fit uses the dtype's name in C.
     """
     array = tensor._array
+    if values is array:  # the kernel has written to it
+        count_write(tensor._writes or tensor._cell, name)
+        return
     same = values.shape == array.shape
     if not same and np.broadcast_shapes(values.shape, array.shape) != array.shape:
         raise RuntimeError(
