@@ -52,9 +52,12 @@ from nanotorch.ops.shape import reshape, unsqueeze
 Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimension or mask
 
 
+INTP = np.dtype(np.intp)
+UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
-# One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by places.
-FEW, WIDE = 20, 256
+# One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by NumPy's
+# indices, and up to `SMALL` elements by these faster than by places.
+FEW, WIDE, SMALL = 3, 256, 512
 
 
 def flat_memory(array: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -90,6 +93,9 @@ def add_rows(out: np.ndarray, rows: Sequence[np.ndarray], values: np.ndarray) ->
         for place, value in zip(places, values, strict=True):
             part = out[place]
             part += value
+        return
+    if values.size <= SMALL:
+        np.add.at(out, tuple(rows), values)
         return
     many = len(rows) == 1 and count <= len(out) < 8 * count
     if many and values.size > 8 * count and np.bincount(rows[0]).max() == 1:
@@ -134,7 +140,9 @@ def from_front(index: np.ndarray, size: int) -> np.ndarray:
     Raises:
         IndexError: for an index out of range.
     """
-    index = index.reshape(-1).astype(np.intp, copy=False)
+    index = index.reshape(-1)
+    if index.dtype is not INTP:
+        index = index.astype(INTP, copy=False)
     if not outside(index, size):
         return index
     if index.min() < -size or index.max() >= size:
@@ -152,7 +160,7 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
         out[key[0]] += values
         return out
     dims, indices = index_by_dim(key)
-    if any(index.shape != indices[0].shape for index in indices):
+    if len(indices) > 1 and any(index.shape != indices[0].shape for index in indices):
         indices = list(np.broadcast_arrays(*indices))
     rows = [from_front(i, out.shape[d]) for i, d in zip(indices, dims, strict=True)]
     rest = [d for d in range(out.ndim) if d not in dims]
@@ -166,7 +174,7 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
     if place:
         values = np.moveaxis(values, range(place, place + len(inner)), range(len(inner)))
     values = values.reshape((rows[0].size, *width))
-    add_rows(out.transpose(*dims, *rest), rows, values)
+    add_rows(out if len(dims) == dims[-1] + 1 else out.transpose(*dims, *rest), rows, values)
     return out
 
 
@@ -195,8 +203,13 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
 
 def outside(index: Array, size: int) -> bool:
     """Whether an index is not in [0, ``size``)."""
+    if not index.size:
+        return False
     # As an unsigned number, a negative index is larger than any size.
-    return bool(index.size and index.view(f"u{index.itemsize}").max() >= size)
+    unsigned = index.view(UNSIGNED[index.itemsize])
+    if index.size > SMALL:
+        return bool(unsigned.max() >= size)
+    return unsigned.item(unsigned.argmax()) >= size  # faster for few
 
 
 def out_of_range(

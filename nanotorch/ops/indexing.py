@@ -119,7 +119,8 @@ def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
     """Add the slices of ``source`` along ``dim`` to those of ``out`` at ``index``."""
     if out.ndim and out.size:
         rows = index.reshape(-1).astype(np.intp, copy=False)
-        add_rows(out.swapaxes(0, dim), [rows], source.swapaxes(0, dim))
+        first = (out.swapaxes(0, dim), source.swapaxes(0, dim)) if dim else (out, source)
+        add_rows(first[0], [rows], first[1])
     elif not out.ndim:
         out += source
     return out
@@ -326,7 +327,7 @@ def numpy_index(array: Array) -> Array:
         UserWarning: for uint8, which counts as a mask.
     """
     kind = array.dtype
-    if kind == np.int64 or kind.kind == "b" or kind == np.int32:
+    if kind.kind == "b" or (kind.kind == "i" and kind.itemsize >= 4):
         return array
     if kind != np.uint8:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -560,7 +561,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
     """`index_put_`; tensors that share memory are refused unless one value fills a mask."""
     only, given = at.only, (values, *[t for t, _ in at.watched])
-    sharing = [t for t in given if t._cell is self._cell]
+    sharing = [t for t in given if t._writes is self._writes and t._cell is self._cell]
     if sharing and (
         accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu"
     ):
