@@ -938,7 +938,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
     """
     array = tensor._array
     if values is array:  # the kernel has written to it
-        count_write(tensor._writes or tensor._cell, name)
+        count_write(tensor._writes or tensor._cell, name, 3)
         return
     same = values.shape == array.shape
     if not same and np.broadcast_shapes(values.shape, array.shape) != array.shape:
@@ -954,7 +954,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
                 f"result type {from_.char} can't be cast to the desired output type {into}"
             )
     array[...] = values
-    count_write(tensor._writes or tensor._cell, name)
+    count_write(tensor._writes or tensor._cell, name, 3)
 
 
 def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> None:

@@ -192,7 +192,7 @@ def new_leaf(
     if layout is not None and layout is not strided:
         place = find_argument(layout)
         raise wrong_type(layout, "torch.layout", place and (place[0], "layout", 0))
-    if array.dtype == dtypes.BFLOAT16:
+    if not array.dtype.isnative:
         array = bfloat16.with_shared_dtype(array)
     out = wrap(array)
     if mode.enabled is None:

@@ -53,7 +53,7 @@ Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimensi
 
 
 INTP = np.dtype(np.intp)
-UNSIGNED = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+UNSIGNED: dict[int, Any] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
 # One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by NumPy's
 # indices, and up to `SMALL` elements by these faster than by places.
