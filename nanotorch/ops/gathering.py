@@ -163,18 +163,21 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
     if len(indices) > 1 and any(index.shape != indices[0].shape for index in indices):
         indices = list(np.broadcast_arrays(*indices))
     rows = [from_front(i, out.shape[d]) for i, d in zip(indices, dims, strict=True)]
-    rest = [d for d in range(out.ndim) if d not in dims]
-    width = tuple([out.shape[d] for d in rest])
-    # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else come first.
-    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
-    inner = indices[0].shape
+    into, inner, place = out, indices[0].shape, 0
+    if dims[-1] == len(dims) - 1:
+        width = out.shape[len(dims) :]
+    else:
+        rest = [d for d in range(out.ndim) if d not in dims]
+        width = tuple([out.shape[d] for d in rest])
+        # NumPy's rule: indexed dimensions keep their place if they are neighbours, else come first.
+        place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+        into = out.transpose(*dims, *rest)
     shape = (*width[:place], *inner, *width[place:])
     if values.shape != shape:
         values = np.broadcast_to(values, shape)
     if place:
         values = np.moveaxis(values, range(place, place + len(inner)), range(len(inner)))
-    values = values.reshape((rows[0].size, *width))
-    add_rows(out if len(dims) == dims[-1] + 1 else out.transpose(*dims, *rest), rows, values)
+    add_rows(into, rows, values.reshape((rows[0].size, *width)))
     return out
 
 

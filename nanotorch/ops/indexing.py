@@ -146,6 +146,28 @@ def index_add(
         IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
     """
     dim = normal_dim(dim, input.ndim)
+    if not is_usual(input, dim, index, source):
+        check_added(input, dim, index, source)
+    size = input.shape[dim] if input.ndim else 1
+    if outside(index, size) and (input.size or input.ndim == 1):
+        scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
+        scattered = scattered and alpha == 1 and alpha is not True
+        raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
+    scaled = source if alpha == 1 else source * number_as(alpha, input.dtype)
+    return add_slices(input, dim, index, scaled)
+
+
+def is_usual(input: Array, dim: int, index: Array, source: Array) -> bool:
+    """Whether ``index`` is a vector of int64, with a slice of ``source`` for each entry."""
+    return (
+        index.dtype == dtypes.INT64 and index.ndim == 1 and source.dtype == input.dtype
+        and source.shape == (*input.shape[:dim], index.size, *input.shape[dim + 1 :])
+        and input.ndim > 0
+    )  # fmt: skip
+
+
+def check_added(input: Array, dim: int, index: Array, source: Array) -> None:
+    """Refuse a ``source`` or ``index`` that does not fit `index_add`."""
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
     known = index.dtype.kind == "i" and index.itemsize >= 4
     require(known, "index_add(): index must be int32 or int64")
@@ -156,13 +178,6 @@ def index_add(
     given = source.shape, index.size, dim, input.shape
     error = RuntimeError if dim or source.ndim or index.size == 1 else IndexError
     require(fits, text, *given, error=error)
-    size = input.shape[dim] if input.ndim else 1
-    if outside(index, size) and (input.size or input.ndim == 1):
-        scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
-        scattered = scattered and alpha == 1 and alpha is not True
-        raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
-    scaled = source if alpha == 1 else source * number_as(alpha, input.dtype)
-    return add_slices(input, dim, index, scaled)
 
 
 @with_inplace(
@@ -182,6 +197,19 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
         IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
     """
     dim = normal_dim(dim, input.ndim)
+    if not is_usual(input, dim, index, source):
+        check_copied(input, dim, index, source)
+    size = input.shape[dim] if input.ndim else 1
+    if outside(index, size) and (input.size or not size):
+        raise out_of_range(index, dim, size, name="index_copy_(): ")
+    target = input if input.ndim else input.reshape(1)
+    if target.size:  # an empty tensor accepts any index
+        target[(*(WHOLE,) * dim, index.reshape(-1))] = source
+    return input
+
+
+def check_copied(input: Array, dim: int, index: Array, source: Array) -> None:
+    """Refuse a ``source`` or ``index`` that does not fit `index_copy`."""
     require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
     text = "index_copy(): source of shape {} does not fit {} indices along dimension {} of {}"
     given = source.shape, index.size, dim, input.shape
@@ -194,13 +222,6 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     require(rest[0] == rest[1], text, *given)
     fits = not source.ndim or index.size == source.shape[dim]
     require(fits, text, *given, error=IndexError)
-    size = input.shape[dim] if input.ndim else 1
-    if outside(index, size) and (input.size or not size):
-        raise out_of_range(index, dim, size, name="index_copy_(): ")
-    target = input if input.ndim else input.reshape(1)
-    if target.size:  # an empty tensor accepts any index
-        target[(*(WHOLE,) * dim, index.reshape(-1))] = source
-    return input
 
 
 FILLED: dict[str, Any] = {
@@ -532,7 +553,7 @@ def checked_indices(indices: Any, ndim: int) -> Index:
     check_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
-    return Index(list(indices))
+    return Index(indices)
 
 
 @method
