@@ -937,10 +937,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
         c_names: whether the error for a dtype that does not fit uses the dtype's name in C.
     """
     array = tensor._array
-    if values is array:  # the kernel has written to it
-        count_write(tensor._writes or tensor._cell, name, 3)
-        return
-    same = values.shape == array.shape
+    same = values is array or values.shape == array.shape  # a kernel may write to its argument
     if not same and np.broadcast_shapes(values.shape, array.shape) != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
@@ -953,7 +950,8 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
             raise RuntimeError(
                 f"result type {from_.char} can't be cast to the desired output type {into}"
             )
-    array[...] = values
+    if values is not array:
+        array[...] = values
     count_write(tensor._writes or tensor._cell, name, 3)
 
 

@@ -11,28 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from nanotorch._core import random_normals as box_muller
 from nanotorch._core.bfloat16 import SINGLE, cast
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
 from nanotorch._core.grad_mode import mode
-from nanotorch._core.random_normals import (
-    F32,
-    F64,
-    TWO_PI,
-    ZERO,
-    Array,
-    blocks32,
-    cos_sin32,
-    fma32,
-    fma64,
-    libm,
-    normals32,
-    normals64,
-    pair64,
-    pairs32,
-    radius32,
-    round32,
-)
+from nanotorch._core.random_normals import F32, F64, Array, normals32
 
 I64 = np.ndarray[Any, np.dtype[np.int64]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
@@ -91,18 +75,20 @@ def _uniforms32(outputs: U32) -> F32:
 
 def _logarithms64(outputs: U32) -> F64:
     """`log(1 - u)` of the uniform numbers of two outputs each."""
-    return libm(math.log1p, -_uniforms64(outputs))
+    return box_muller.libm(math.log1p, -_uniforms64(outputs))
 
 
 def _exponentials32(outputs: U32) -> F32:
     """`-log(1 - u)` of the uniform numbers of two outputs each, rounded to single precision."""
     uniforms = _uniforms64(outputs)
-    return round32(-np.log1p(-uniforms), lambda at: -libm(math.log1p, -uniforms[at]))
+    return box_muller.round32(
+        -np.log1p(-uniforms), lambda at: -box_muller.libm(math.log1p, -uniforms[at])
+    )
 
 
 def _pairs32(outputs: U32) -> F32:
     """Pairs of normal numbers of four outputs each, rounded to single precision: (N, 2)."""
-    return pairs32(_uniforms64(outputs).reshape(-1, 2))
+    return box_muller.pairs32(_uniforms64(outputs).reshape(-1, 2))
 
 
 # NumPy takes as long for a hundred numbers as for one, and a hundred calls for normal numbers. So
@@ -157,11 +143,10 @@ class Outputs:
             return normals32(self.numbers(_uniforms32, 1, first, size).reshape(-1, 16)).ravel()
         if self._parts is None:
             uniforms = self.numbers(_uniforms32, 1, 0, self.size)
-            self._parts = radius32(uniforms), *cos_sin32(TWO_PI * uniforms)
+            self._parts = box_muller.parts32(uniforms)
         radius, cos, sin = [p[first : first + size].reshape(-1, 16) for p in self._parts]
         normals = np.empty_like(radius)
-        blocks32(radius[:, :8], cos[:, 8:], sin[:, 8:], normals)
-        normals += ZERO
+        box_muller.blocks32(radius[:, :8], cos[:, 8:], sin[:, 8:], normals)
         return normals.ravel()
 
 
@@ -280,9 +265,7 @@ class Twister:
     def _draw(self, count: int) -> tuple[Outputs, int]:
         """The outputs that hold the next `count`, and the place of the first there."""
         _ = mode.enabled  # silences NumPy in a thread that begins with random numbers
-        lock = self._lock
-        lock.acquire()  # `with` takes twice as long
-        try:
+        with self._lock:
             ahead = self._ahead
             first = ahead.used
             end = first + count
@@ -290,8 +273,6 @@ class Twister:
                 return self._draw_on(count)
             ahead.used = end
             return ahead, first
-        finally:
-            lock.release()
 
     def _draw_on(self, count: int) -> tuple[Outputs, int]:
         """`_draw` of more outputs than are left ahead."""
@@ -331,9 +312,7 @@ class Twister:
 
     def _uniform(self, count: int, dtype: np.dtype) -> Array:
         """Uniform numbers with as many random bits as the dtype takes."""
-        if dtype.itemsize == 8:
-            return self._numbers(_uniforms64, 2, count)
-        return self._numbers(_uniforms32, 1, count)
+        return self.uniform64(count) if dtype.itemsize == 8 else self.uniform32(count)
 
 
 def state_bytes(mark: Mark) -> U8:
@@ -646,10 +625,10 @@ class Generator(Twister):
             return _shaped(self._uniform(size, kind), shape, copy)
         values = self._uniform(size, kind)
         if kind.itemsize == 8:
-            values = fma64(values, high - low, low)
+            values = box_muller.fma64(values, high - low, low)
         else:
             start = np.float32(low)
-            values = fma32(values, float(np.float32(high) - start), float(start))
+            values = box_muller.fma32(values, float(np.float32(high) - start), float(start))
         values = _cast(values, kind)
         # Rounding may reach the end of the half-open range; such numbers go to its start.
         values[values == kind.type(high)] = kind.type(low)
@@ -679,13 +658,13 @@ class Generator(Twister):
             rounded = standard and kind is SINGLE
             values = self._normals_in_pairs(size, rounded)
             if not rounded:
-                values = fma64(values, std, mean)
+                values = box_muller.fma64(values, std, mean)
         else:
             values = self._normals_in_blocks(size, kind)
             if kind.itemsize == 8:
-                values = fma64(values, std, mean)
+                values = box_muller.fma64(values, std, mean)
             elif std != 1.0:
-                values = fma32(values, float(np.float32(std)), float(np.float32(mean)))
+                values = box_muller.fma32(values, float(np.float32(std)), float(np.float32(mean)))
             elif mean:
                 values = values + np.float32(mean)
         return _shaped(_cast(values, kind), shape, standard and copy)
@@ -704,11 +683,11 @@ class Generator(Twister):
             normals = outputs.numbers(_pairs32, 4, first, pairs).reshape(-1)
         else:
             uniforms = outputs.numbers(_uniforms64, 2, first, 2 * pairs).reshape(-1, 2)
-            normals = np.array([pair64(*pair) for pair in uniforms.tolist()]).reshape(-1)
+            normals = np.array([box_muller.pair64(*pair) for pair in uniforms.tolist()]).reshape(-1)
         self._spare = None
         if len(held) + 2 * pairs > size:
             last = outputs.numbers(_uniforms64, 2, first + 4 * pairs - 4, 2)
-            self._spare = pair64(*last.tolist())[1]
+            self._spare = box_muller.pair64(*last.tolist())[1]
         if held:
             return np.concatenate([np.array(held, normals.dtype), normals[: size - 1]])
         return normals[:size]
@@ -720,7 +699,7 @@ class Generator(Twister):
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
         filled = full if rest and is_short(dtype) else size
-        transform: Callable[[Any], Array] = normals64
+        transform: Callable[[Any], Array] = box_muller.normals64
         if dtype.itemsize == 8:
             uniforms: Array = self.uniform64(filled + end)
         else:

@@ -50,10 +50,10 @@ _SIN = _wide(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
 _COS = _wide(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 # -pi/4 in three parts: subtracting them one by one loses nothing of a small angle.
 _QUARTER_TURN = _wide(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-ZERO, _ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, TWO_PI = _float32(
+_ZERO, _ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, _TWO_PI = _float32(
     0.0, 1.0, -2.0, -0.5, math.sqrt(0.5), 4.0 / math.pi, 2.0 * math.pi
 )
-TURN = 2.0 * math.pi
+_TURN = 2.0 * math.pi
 _MANTISSA, _SIGN_OF_4 = np.array(23, np.int32), np.array(29, np.uint32)
 
 
@@ -139,7 +139,7 @@ def _log32(x: F32) -> F32:
     return fma32(power, _LN2_HIGH, rest)
 
 
-def cos_sin32(angle: F32) -> tuple[F32, F32]:
+def _cos_sin32(angle: F32) -> tuple[F32, F32]:
     """Cosine and sine of angles in [0, 2 pi]."""
     # The nearest even number of eighth turns leaves a rest of at most pi/4 either way.
     octant = (angle * _FOUR_OVER_PI).astype(np.int32)
@@ -166,17 +166,23 @@ def cos_sin32(angle: F32) -> tuple[F32, F32]:
     return cos, sin
 
 
-def radius32(uniforms: F32) -> F32:
+def _radius32(uniforms: F32) -> F32:
     """The radius that each uniform number gives."""
     radius = _log32(_ONE - uniforms)
     radius *= _MINUS_TWO
     return np.sqrt(radius, out=radius)
 
 
+def parts32(uniforms: F32) -> tuple[F32, F32, F32]:
+    """The radius, cosine and sine that each uniform number gives."""
+    return _radius32(uniforms), *_cos_sin32(_TWO_PI * uniforms)
+
+
 def blocks32(radius: F32, cos: F32, sin: F32, out: F32) -> None:
     """Write blocks of 16 normals to `out`, from eight radii, cosines and sines each."""
     np.multiply(radius, cos, out=out[:, :8])
     np.multiply(radius, sin, out=out[:, 8:])
+    out += _ZERO  # PyTorch adds the mean, which makes zeros of negative zeros
 
 
 def normals32(uniforms: F32) -> F32:
@@ -190,22 +196,21 @@ def normals32(uniforms: F32) -> F32:
     step = _CHUNK // 8
     for start in range(0, len(uniforms), step):
         chunk = uniforms[start : start + step]
-        cos_sin = cos_sin32(TWO_PI * chunk[:, 8:])
-        blocks32(radius32(chunk[:, :8]), *cos_sin, normals[start : start + step])
-    normals += ZERO  # PyTorch adds the mean, which makes zeros of negative zeros
+        cos_sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
+        blocks32(_radius32(chunk[:, :8]), *cos_sin, normals[start : start + step])
     return normals
 
 
 def normals64(uniforms: F64) -> F64:
     """`normals32` in double precision."""
     radius = np.sqrt(-2.0 * libm(math.log, 1.0 - uniforms[:, :8]))
-    angle = TURN * uniforms[:, 8:]
+    angle = _TURN * uniforms[:, 8:]
     return np.concatenate([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
 
 
 def pair64(turn: float, share: float) -> tuple[float, float]:
     """A pair of standard normals, of two uniforms."""
-    radius, angle = math.sqrt(-2.0 * math.log1p(-share)), TURN * turn
+    radius, angle = math.sqrt(-2.0 * math.log1p(-share)), _TURN * turn
     return radius * math.cos(angle) + 0.0, radius * math.sin(angle) + 0.0
 
 
@@ -214,7 +219,7 @@ def pairs32(uniforms: F64) -> F32:
 
     Shape: `uniforms` (N, 2) to (N, 2).
     """
-    radius, angle = np.sqrt(-2.0 * np.log1p(-uniforms[:, 1])), TURN * uniforms[:, 0]
+    radius, angle = np.sqrt(-2.0 * np.log1p(-uniforms[:, 1])), _TURN * uniforms[:, 0]
     pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     pairs += 0.0
 

@@ -52,7 +52,6 @@ from nanotorch.ops.shape import reshape, unsqueeze
 Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimension or mask
 
 
-INTP = np.dtype(np.intp)
 UNSIGNED: dict[int, Any] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
 # One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by NumPy's
@@ -140,9 +139,7 @@ def from_front(index: np.ndarray, size: int) -> np.ndarray:
     Raises:
         IndexError: for an index out of range.
     """
-    index = index.reshape(-1)
-    if index.dtype is not INTP:
-        index = index.astype(INTP, copy=False)
+    index = index.reshape(-1).astype(np.intp, copy=False)
     if not outside(index, size):
         return index
     if index.min() < -size or index.max() >= size:
@@ -210,9 +207,8 @@ def outside(index: Array, size: int) -> bool:
         return False
     # As an unsigned number, a negative index is larger than any size.
     unsigned = index.view(UNSIGNED[index.itemsize])
-    if index.size > SMALL:
-        return bool(unsigned.max() >= size)
-    return unsigned.item(unsigned.argmax()) >= size  # faster for few
+    few = index.size <= SMALL
+    return bool((unsigned.item(unsigned.argmax()) if few else unsigned.max()) >= size)
 
 
 def out_of_range(

@@ -384,11 +384,8 @@ def normal_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``std`` is negative.
     """
-    draw, contiguous = stream(generator).normal, input._array.flags.c_contiguous
-    return fill(
-        input, "NormalBackward0",
-        lambda shape, kind: draw(shape, kind, mean, std, contiguous=contiguous, copy=False),
-    )  # fmt: skip
+    draw = partial(stream(generator).normal, contiguous=input._array.flags.c_contiguous)
+    return fill(input, "NormalBackward0", partial(draw, mean=mean, std=std, copy=False))
 
 
 @filling_method
@@ -409,9 +406,7 @@ def uniform_(
     if bounds or named:
         low, high = random_limits("uniform_", bounds, named, [low, high])
     draw = stream(generator).uniform
-    return fill(
-        input, "UniformBackward0", lambda shape, kind: draw(shape, kind, low, high, copy=False)
-    )
+    return fill(input, "UniformBackward0", partial(draw, low=low, high=high, copy=False))
 
 
 @filling_method
@@ -472,9 +467,7 @@ def exponential_(
         RuntimeError: for a dtype that is not a floating-point one, or if ``lambd`` is not positive.
     """
     draw = stream(generator).exponential
-    return fill(
-        input, "ExponentialBackward0", lambda shape, kind: draw(shape, kind, lambd, copy=False)
-    )
+    return fill(input, "ExponentialBackward0", partial(draw, rate=lambd, copy=False))
 
 
 # Random tensors: of a shape, like another tensor, or from the values of a tensor.
