@@ -37,9 +37,12 @@ ours = _Ours()
 
 def find_site(frame: FrameType | None) -> Site | None:
     """The site of the innermost user's frame, from ``frame`` outwards."""
-    while frame is not None and ours[frame.f_code.co_filename]:
+    while frame is not None:
+        code = frame.f_code
+        if not ours[code.co_filename]:
+            return code, frame.f_lasti
         frame = frame.f_back
-    return None if frame is None else (frame.f_code, frame.f_lasti)
+    return None
 
 
 def current_site() -> Site | None:
@@ -48,10 +51,20 @@ def current_site() -> Site | None:
     return site if isinstance(site, tuple) else find_site(sys._getframe(1))
 
 
-def count_write(cell: list[Any], name: str) -> None:
-    """Count a write by the operation ``name`` in the version cell of the memory written to."""
+def count_write(cell: list[Any], name: str, depth: int = 2) -> None:
+    """Count a write by the operation ``name`` in the version cell of the memory written to.
+
+    Args:
+        depth: how many frames of ours are the innermost ones: it takes long to look at a frame.
+    """
     cell[0] = (cell[0] if cell.__class__ is list else cell.version) + 1  # type: ignore[attr-defined]
-    cell[1] = (name, current_site())
+    site: Site | bool | None = mode.enabled
+    if site.__class__ is not tuple:
+        try:
+            site = find_site(sys._getframe(depth))
+        except ValueError:  # C has called us
+            site = None
+    cell[1] = (name, site)
 
 
 def at_site(site: Site | None) -> str:

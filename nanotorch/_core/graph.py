@@ -876,9 +876,10 @@ def check_write(tensor: Tensor) -> None:
             inference mode. With grad mode on, also for a leaf that requires grad, a view of such a
             leaf, and a view made under `no_grad`, by `split`, `unbind` or by a user's function.
     """
-    if mode.enabled:
+    if mode.enabled and (tensor._view is not None or tensor._history is not None):
         refuse_history(tensor)
-    check_memory(tensor)
+    if tensor._writes.__class__ is InferenceCell or 0 in tensor._array.strides:
+        check_memory(tensor)
 
 
 def check_memory(tensor: Tensor, expanded: str | None = None) -> None:
@@ -925,7 +926,7 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
         c_names: whether the error for a dtype that does not fit uses the dtype's name in C.
     """
     array = tensor._array
-    same = values.shape == array.shape
+    same = values is array or values.shape == array.shape  # a kernel may write to its argument
     if not same and np.broadcast_shapes(values.shape, array.shape) != array.shape:
         raise RuntimeError(
             f"output with shape {list(array.shape)} doesn't match the broadcast shape "
@@ -938,8 +939,9 @@ def write(tensor: Tensor, values: np.ndarray, name: str, c_names: bool = False) 
             raise RuntimeError(
                 f"result type {from_.char} can't be cast to the desired output type {into}"
             )
-    array[...] = values
-    count_write(tensor._writes or tensor._cell, name)
+    if values is not array:
+        array[...] = values
+    count_write(tensor._writes or tensor._cell, name, 3)
 
 
 def rebase(tensor: Tensor, node: Node, number: int = 0, position: int = 0) -> None:

@@ -588,8 +588,13 @@ def function(o: Op, *, inplace: bool) -> list[str]:
         lines += read_mode
         lines += ["    " + line for line in tensors_only(o)]
         if o.formulas:  # an operation without derivative is not recorded, so it may change leaves
-            lines.append("    if recording: refuse_history(input)")
-        lines.append(f"    check_memory(input{'' if o.expanded is None else f', {o.expanded!r}'})")
+            known = "input._view is not None or input._history is not None"
+            lines.append(f"    if recording and ({known}): refuse_history(input)")
+        shared = "" if o.expanded == "" else " or 0 in input._array.strides"
+        lines += [
+            f"    if input._writes.__class__ is InferenceCell{shared}:",
+            f"        check_memory(input{'' if o.expanded is None else f', {o.expanded!r}'})",
+        ]
     elif o.variadic:
         lines += [
             f"    {o.variadic} = list({o.variadic})",
@@ -733,7 +738,10 @@ def before_write(o: Op) -> list[str]:
     lines = []
     if o.formulas:
         lines.append("if recording:")
-        lines += [f"    e_{n} = {if_given(o, n, 'None')}kept_history({n})" for n in o.formulas]
+        lines += [
+            f"    e_{n} = {if_given(o, n, 'None')}{n}._history and kept_history({n})"
+            for n in o.formulas
+        ]
     users = users_of(o, "input")
     if users:
         wanted = " or ".join(map(leads_somewhere, users))
@@ -749,7 +757,7 @@ def before_write(o: Op) -> list[str]:
         if kind == "input" and n != "input"
     ]
     return lines + [
-        f"if {if_given(o, n, 'False')}{n}._cell is input._cell: "
+        f"if {if_given(o, n, 'False')}{n}._writes is input._writes and {n}._cell is input._cell: "
         f"refuse_overlap(input, {n}, {o.overlap is False})"
         for n in o.inputs[1:]
         if not o.overlap and n != "value"  # `value` is one number, read before the write

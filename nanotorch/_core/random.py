@@ -5,201 +5,25 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
 
-from nanotorch._core.bfloat16 import cast
+from nanotorch._core import random_normals as box_muller
+from nanotorch._core.bfloat16 import SINGLE, cast
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
 from nanotorch._core.grad_mode import mode
+from nanotorch._core.random_normals import F32, F64, Array, normals32
 
-Array = np.ndarray
-F32 = np.ndarray[Any, np.dtype[np.float32]]
-F64 = np.ndarray[Any, np.dtype[np.float64]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U8 = np.ndarray[Any, np.dtype[np.uint8]]
 DTypeLike = np.dtype | type | str
 Shape = int | tuple[int, ...]
-
-
-# From uniform to normal numbers by the Box-Muller transform, rounding as PyTorch does.
-#
-# Two uniform numbers `u, v` give two independent standard normals, `r cos t` and `r sin t`, with
-# radius `r = sqrt(-2 log(1 - u))` and angle `t = 2 pi v`.
-#
-# A seed gives PyTorch's numbers only if every operation rounds as PyTorch's does. Its float32
-# kernel evaluates the Cephes polynomials for logarithm, sine and cosine in single precision with
-# fused multiply-adds; the others call the C library on doubles. NumPy's own log, sin and cos agree
-# with neither in the last bit and depend on the processor's vector unit, so both ways are spelled
-# out.
-
-
-# One chunk of pairs and its temporaries fit the second-level cache.
-_CHUNK = 16384
-
-
-def _float32(*values: float) -> tuple[Any, ...]:
-    """The values rounded to single precision, as arrays: ufuncs take these faster than numbers."""
-    return tuple(np.array(np.float32(value)) for value in values)
-
-
-def _wide(*values: float) -> tuple[Any, ...]:
-    """The values rounded to single precision, in double precision."""
-    return tuple(value.astype(np.float64) for value in _float32(*values))
-
-
-# log(1 + x) = x - x²/2 + x³ P(x) for sqrt(1/2) - 1 <= x < sqrt(2) - 1, highest power first.
-_LOG = _wide(
-    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-)  # fmt: skip
-# log 2 as a short number, exact in products with an exponent, and its remainder.
-(_LN2_HIGH,), (_LN2_LOW,) = _wide(0.693359375), _float32(-2.12194440e-4)
-# sin x = x + x³ S(x²) and cos x = 1 - x²/2 + x⁴ C(x²) for |x| <= pi/4.
-_SIN = _wide(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
-_COS = _wide(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
-# -pi/4 in three parts: subtracting them one by one loses nothing of a small angle.
-_QUARTER_TURN = _wide(-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-_ZERO, _ONE, _MINUS_TWO, _MINUS_HALF, _SQRT_HALF, _FOUR_OVER_PI, _TWO_PI = _float32(
-    0.0, 1.0, -2.0, -0.5, math.sqrt(0.5), 4.0 / math.pi, 2.0 * math.pi
-)
-_TURN = 2.0 * math.pi
-_MANTISSA, _SIGN_OF_4 = np.array(23, np.int32), np.array(29, np.uint32)
-
-
-def libm(function: Callable[[float], float], x: F64) -> F64:
-    """Apply a function of `math`, that is of the C library, to every element."""
-    return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
-
-
-def fma32(a: F32, b: F32 | F64 | float, c: F32 | float) -> F32:
-    """`a b + c` rounded once, for float32 numbers (`b` and `c` may hold them as doubles).
-
-    The product is exact in double precision. The sum is rounded to double first, which shows in
-    float32 about once in 2²⁹ results; the polynomials below meet no such case for any of the 2²⁴
-    uniform numbers there are.
-    """
-    total = a.astype(np.float64)
-    total *= b
-    total += c
-    return total.astype(np.float32)
-
-
-def fma64(a: F64, b: float, c: float) -> F64:
-    """`a b + c` rounded once, for doubles: product and sum each with its exact rounding error."""
-    if b == 1.0:
-        return a + c
-    product = a * b
-    result: F64 = product + c
-    if c == 0.0:
-        return result
-    split = a * 134217729.0  # 2²⁷ + 1 cuts the 53 bits in halves whose products are exact.
-    a_high = split - (split - a)
-    b_high = b * 134217729.0 - (b * 134217729.0 - b)
-    a_low, b_low = a - a_high, b - b_high
-    product_error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + (
-        a_low * b_low
-    )
-    virtual = result - product
-    sum_error = (product - (result - virtual)) + (c - virtual)
-    corrected = result + (product_error + sum_error)
-    # Where the halves overflow there is no error to correct: the result is huge or infinite.
-    return np.where(np.isfinite(corrected), corrected, result)
-
-
-def _horner(x: F64, coefficients: Sequence[Any]) -> F32:
-    """A polynomial, highest power first, each step rounded once to float32 (as `x` is)."""
-    value = x * coefficients[0]
-    value += coefficients[1]
-    for coefficient in coefficients[2:]:
-        value = value.astype(np.float32).astype(np.float64)
-        value *= x
-        value += coefficient
-    return value.astype(np.float32)
-
-
-def _log32(x: F32) -> F32:
-    """The natural logarithm of positive normal numbers."""
-    # Bits of x = 2^exponent (1 + rest), where 1 + rest is in [sqrt(1/2), sqrt(2)).
-    bits = x.view(np.int32)
-    exponent = (bits - _SQRT_HALF.view(np.int32)) >> _MANTISSA
-    rest = (bits - (exponent << _MANTISSA)).view(np.float32)
-    rest -= _ONE
-    power, square = exponent.astype(np.float32), rest * rest
-    tail = _horner(rest.astype(np.float64), _LOG)
-    tail *= rest
-    tail = fma32(tail, square, power * _LN2_LOW)
-    tail = fma32(square, -0.5, tail)
-    rest += tail
-    return fma32(power, _LN2_HIGH, rest)
-
-
-def _cos_sin32(angle: F32) -> tuple[F32, F32]:
-    """Cosine and sine of angles in [0, 2 pi]."""
-    # The nearest even number of eighth turns leaves a rest of at most pi/4 either way.
-    octant = (angle * _FOUR_OVER_PI).astype(np.int32)
-    octant += 1
-    octant &= ~1
-    turns, rest = octant.astype(np.float64), angle
-    for part in _QUARTER_TURN:
-        rest = (turns * part + rest).astype(np.float32)
-    square = rest * rest
-    wide = square.astype(np.float64)
-    cos, sin = _horner(wide, _COS), _horner(wide, _SIN)
-    cos *= square
-    cos = fma32(cos, wide, square * _MINUS_HALF)
-    cos += _ONE
-    sin *= square
-    sin = fma32(sin, rest, rest)
-    # Exchange the two in every other quarter, then set their signs, all in their bits: random
-    # conditions are slow.
-    quarter = octant.view(np.uint32)
-    first, second = cos.view(np.uint32), sin.view(np.uint32)
-    differ = (first ^ second) & -(quarter >> 1 & 1)
-    first ^= differ ^ ((quarter + 2 & 4) << _SIGN_OF_4)
-    second ^= differ ^ ((quarter & 4) << _SIGN_OF_4)
-    return cos, sin
-
-
-def _radius32(uniforms: F32) -> F32:
-    """The radius that each uniform number gives."""
-    radius = _log32(_ONE - uniforms)
-    radius *= _MINUS_TWO
-    return np.sqrt(radius, out=radius)
-
-
-def _blocks32(radius: F32, cos: F32, sin: F32, out: F32) -> None:
-    """Write blocks of 16 normals to `out`, from eight radii, cosines and sines each."""
-    np.multiply(radius, cos, out=out[:, :8])
-    np.multiply(radius, sin, out=out[:, 8:])
-
-
-def normals32(uniforms: F32) -> F32:
-    """Standard normals in blocks of 16: eight uniforms give the radii, the next eight the angles.
-
-    The cosines stand in the places of the first eight, the sines in those of the others.
-
-    Shape: `uniforms` (B, 16) to (B, 16).
-    """
-    normals = np.empty_like(uniforms)
-    step = _CHUNK // 8
-    for start in range(0, len(uniforms), step):
-        chunk = uniforms[start : start + step]
-        cos_sin = _cos_sin32(_TWO_PI * chunk[:, 8:])
-        _blocks32(_radius32(chunk[:, :8]), *cos_sin, normals[start : start + step])
-    return normals
-
-
-def normals64(uniforms: F64) -> F64:
-    """`normals32` in double precision."""
-    radius = np.sqrt(-2.0 * libm(math.log, 1.0 - uniforms[:, :8]))
-    angle = _TURN * uniforms[:, 8:]
-    return np.concatenate([radius * libm(math.cos, angle), radius * libm(math.sin, angle)], axis=1)
 
 
 # The Mersenne Twister as PyTorch seeds it, draws from it and writes down its state.
@@ -213,7 +37,7 @@ _STATE_WORDS = 8 + _WORDS
 _SEEDED = 1 << 32
 _KEY = slice(3, 3 + _WORDS)
 _SPARE, _HAS_SPARE = 4 + _WORDS, 6 + _WORDS
-_BITS_24, _BITS_53 = np.uint32(2**24 - 1), np.uint64(2**53 - 1)
+_BITS_24, _BITS_53, _BITS_63 = np.uint32(2**24 - 1), np.uint64(2**53 - 1), np.uint64(2**63 - 1)
 _HALF_WORD, _TO_UNIT = np.uint64(32), np.float32(2.0**-24)
 
 
@@ -237,9 +61,34 @@ def _uniforms64(outputs: U32) -> F64:
     return numbers
 
 
+def _naturals63(outputs: U32) -> I64:
+    """Pairs of outputs as integers of 63 bits."""
+    return (_integers64(outputs) & _BITS_63).view(np.int64)
+
+
+def _uniforms32(outputs: U32) -> F32:
+    """Uniform numbers in [0, 1), multiples of 2⁻²⁴, from an output each."""
+    numbers: F32 = (outputs & _BITS_24).view(np.int32).astype(np.float32)
+    numbers *= _TO_UNIT
+    return numbers
+
+
 def _logarithms64(outputs: U32) -> F64:
     """`log(1 - u)` of the uniform numbers of two outputs each."""
-    return libm(math.log1p, -_uniforms64(outputs))
+    return box_muller.libm(math.log1p, -_uniforms64(outputs))
+
+
+def _exponentials32(outputs: U32) -> F32:
+    """`-log(1 - u)` of the uniform numbers of two outputs each, rounded to single precision."""
+    uniforms = _uniforms64(outputs)
+    return box_muller.round32(
+        -np.log1p(-uniforms), lambda at: -box_muller.libm(math.log1p, -uniforms[at])
+    )
+
+
+def _pairs32(outputs: U32) -> F32:
+    """Pairs of normal numbers of four outputs each, rounded to single precision: (N, 2)."""
+    return box_muller.pairs32(_uniforms64(outputs).reshape(-1, 2))
 
 
 # NumPy takes as long for a hundred numbers as for one, and a hundred calls for normal numbers. So
@@ -260,34 +109,25 @@ class Outputs:
         used: the number of outputs that were drawn.
     """
 
-    __slots__ = ("_blocks", "_pairs", "_parts", "_singles", "size", "start", "used", "words")
+    __slots__ = ("_blocks", "_parts", "_tables", "size", "start", "used", "words")
 
     def __init__(self, words: U32, start: bytes = b"", used: int = 0) -> None:
         self.words, self.size, self.start, self.used = words, len(words), start, used
-        self._singles: F32 | None = None
-        # By what makes them of pairs of outputs, and whether the first pair begins at 0 or at 1.
-        self._pairs: dict[tuple[Callable[[U32], Array], int], Array] = {}
+        # By the function that makes them of groups of outputs, and the start of the first group.
+        self._tables: dict[tuple[Callable[[U32], Array], int], Array] = {}
         # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
         # such, others are put together of the radius, cosine and sine that each output gives.
         self._blocks: dict[int, F32] = {}
         self._parts: tuple[F32, F32, F32] | None = None
 
-    def uniforms32(self, first: int, count: int) -> F32:
-        """`count` uniform numbers in [0, 1), multiples of 2⁻²⁴, of an output each."""
-        if self._singles is None:
-            numbers = (self.words & _BITS_24).view(np.int32).astype(np.float32)
-            numbers *= _TO_UNIT
-            self._singles = numbers
-        return self._singles[first : first + count]
-
-    def of_pairs(self, make: Callable[[U32], Array], first: int, count: int) -> Array:
-        """`count` numbers that `make` makes of two outputs each."""
-        odd, place = first % 2, first // 2
-        numbers = self._pairs.get((make, odd))
-        if numbers is None:
-            end = self.size - (self.size - odd) % 2
-            numbers = self._pairs[make, odd] = make(self.words[odd:end])
-        return numbers[place : place + count]
+    def numbers(self, make: Callable[[U32], Array], each: int, first: int, count: int) -> Array:
+        """`count` numbers, or rows of numbers, that `make` makes of `each` outputs."""
+        place, start = first // each, first % each
+        table = self._tables.get((make, start))
+        if table is None:
+            end = self.size - (self.size - start) % each
+            table = self._tables[make, start] = make(self.words[start:end])
+        return table[place : place + count]
 
     def normals32(self, first: int, count: int) -> F32:
         """`count` normal numbers, blocks of 16."""
@@ -300,13 +140,13 @@ class Outputs:
 
     def _normals32(self, first: int, size: int) -> F32:
         if not self._blocks:
-            return normals32(self.uniforms32(first, size).reshape(-1, 16)).ravel()
+            return normals32(self.numbers(_uniforms32, 1, first, size).reshape(-1, 16)).ravel()
         if self._parts is None:
-            uniforms = self.uniforms32(0, self.size)
-            self._parts = _radius32(uniforms), *_cos_sin32(_TWO_PI * uniforms)
+            uniforms = self.numbers(_uniforms32, 1, 0, self.size)
+            self._parts = box_muller.parts32(uniforms)
         radius, cos, sin = [p[first : first + size].reshape(-1, 16) for p in self._parts]
         normals = np.empty_like(radius)
-        _blocks32(radius[:, :8], cos[:, 8:], sin[:, 8:], normals)
+        box_muller.blocks32(radius[:, :8], cos[:, 8:], sin[:, 8:], normals)
         return normals.ravel()
 
 
@@ -424,7 +264,7 @@ class Twister:
 
     def _draw(self, count: int) -> tuple[Outputs, int]:
         """The outputs that hold the next `count`, and the place of the first there."""
-        mode.quiet()  # in a thread that begins with random numbers
+        _ = mode.enabled  # silences NumPy in a thread that begins with random numbers
         with self._lock:
             ahead = self._ahead
             first = ahead.used
@@ -453,20 +293,22 @@ class Twister:
         outputs, first = self._draw(count)
         return outputs.words[first : first + count]
 
+    def _numbers(self, make: Callable[[U32], Array], each: int, count: int) -> Array:
+        """The next `count` numbers, which `make` makes of `each` outputs; a view, only to read."""
+        outputs, first = self._draw(each * count)
+        return outputs.numbers(make, each, first, count)
+
     def draw64(self, count: int) -> U64:
         """The next `count` pairs of outputs as 64 bits; a view, only to read."""
-        outputs, first = self._draw(2 * count)
-        return outputs.of_pairs(_integers64, first, count)
+        return self._numbers(_integers64, 2, count)
 
     def uniform32(self, count: int) -> F32:
         """Uniform numbers in [0, 1), multiples of 2⁻²⁴; a view, only to read."""
-        outputs, first = self._draw(count)
-        return outputs.uniforms32(first, count)
+        return self._numbers(_uniforms32, 1, count)
 
     def uniform64(self, count: int) -> F64:
         """Uniform numbers in [0, 1), multiples of 2⁻⁵³; a view, only to read."""
-        outputs, first = self._draw(2 * count)
-        return outputs.of_pairs(_uniforms64, first, count)
+        return self._numbers(_uniforms64, 2, count)
 
     def _uniform(self, count: int, dtype: np.dtype) -> Array:
         """Uniform numbers with as many random bits as the dtype takes."""
@@ -559,6 +401,8 @@ def floating(dtype: DTypeLike, kernel: str = "", distribution: str = "") -> np.d
     Args:
         kernel, distribution: which of PyTorch's functions refuses others, by either name.
     """
+    if dtype is SINGLE:
+        return SINGLE
     found = np.dtype(dtype)
     if found.kind == "f":
         return found
@@ -706,6 +550,13 @@ def _size(shape: Shape) -> int:
     return shape if isinstance(shape, int) else math.prod(shape)
 
 
+def _shaped(values: Array, shape: Shape, copy: bool) -> Array:
+    """A vector in another shape, and perhaps in memory of its own."""
+    if copy:
+        values = values.copy()
+    return values if values.shape == shape else values.reshape(shape)
+
+
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
     """Convert as C++ does: from double to half by way of float."""
     if values.dtype is dtype:
@@ -725,8 +576,8 @@ def is_short(kind: np.dtype) -> bool:
 def _modulo(drawn: Array, span: int) -> Array:
     """`drawn % span`, of which NumPy has no fast loop."""
     if span & (span - 1) == 0:
-        return drawn & drawn.dtype.type(span - 1)
-    divisor = drawn.dtype.type(span)
+        return drawn & np.array(span - 1, drawn.dtype)
+    divisor = np.array(span, drawn.dtype)  # NumPy takes an array faster than a number
     if drawn.size < _FEW_REMAINDERS:
         return drawn % divisor
     return drawn - drawn // divisor * divisor
@@ -750,9 +601,15 @@ class Generator(Twister):
         return "cpu"
 
     def uniform(
-        self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0
-    ) -> Array:
-        """Uniform numbers in [low, high): `rand`, `uniform_`."""
+        self, shape: Shape, dtype: DTypeLike = np.float32, low: float = 0.0, high: float = 1.0, *,
+        copy: bool = True,
+    ) -> Array:  # fmt: skip
+        """Uniform numbers in [low, high): `rand`, `uniform_`.
+
+        Without `copy` the result may be a view, only to read.
+        """
+        if dtype is SINGLE and low == 0.0 and high == 1.0:
+            return _shaped(self._numbers(_uniforms32, 1, _size(shape)), shape, copy)
         kind, size = floating(dtype, "check_uniform_bounds"), _size(shape)
         if low != 0.0 or high != 1.0:
             _require_bounds(kind, **{"from": low, "to": high})
@@ -765,13 +622,13 @@ class Generator(Twister):
             fits = high - low <= _limits(kind)[1]
             require(fits, text, OF_NUMPY[kind].char, high, low)
         elif not is_short(kind):
-            return self._uniform(size, kind).reshape(shape).copy()
+            return _shaped(self._uniform(size, kind), shape, copy)
         values = self._uniform(size, kind)
         if kind.itemsize == 8:
-            values = fma64(values, high - low, low)
+            values = box_muller.fma64(values, high - low, low)
         else:
             start = np.float32(low)
-            values = fma32(values, float(np.float32(high) - start), float(start))
+            values = box_muller.fma32(values, float(np.float32(high) - start), float(start))
         values = _cast(values, kind)
         # Rounding may reach the end of the half-open range; such numbers go to its start.
         values[values == kind.type(high)] = kind.type(low)
@@ -785,39 +642,55 @@ class Generator(Twister):
         std: float = 1.0,
         *,
         contiguous: bool = True,
+        copy: bool = True,
     ) -> Array:
         """Normal numbers: `randn`, `normal_`.
 
         Fewer than 16 come in pairs of which one may wait for the next call, more in blocks of 16
         with other roundings. `contiguous=False` is for filling in place an array that is not, which
-        takes pairs however many there are.
+        takes pairs however many there are. Without `copy` the result may be a view, only to read.
         """
         kind, size = floating(dtype, "normal_kernel_cpu"), _size(shape)
         if not std >= 0.0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        standard = std == 1.0 and mean == 0.0
         if size < 16 or not contiguous:
-            values: Array = fma64(self._normals_in_pairs(size), std, mean)
-        elif kind.itemsize == 8:
-            values = fma64(self._normals_in_blocks(size, kind), std, mean)
-        elif std == 1.0:
-            start = np.float32(mean) if mean else _ZERO
-            values = self._normals_in_blocks(size, kind) + start
+            rounded = standard and kind is SINGLE
+            values = self._normals_in_pairs(size, rounded)
+            if not rounded:
+                values = box_muller.fma64(values, std, mean)
         else:
-            normals = self._normals_in_blocks(size, kind)
-            values = fma32(normals, float(np.float32(std)), float(np.float32(mean)))
-        return _cast(values, kind).reshape(shape)
+            values = self._normals_in_blocks(size, kind)
+            if kind.itemsize == 8:
+                values = box_muller.fma64(values, std, mean)
+            elif std != 1.0:
+                values = box_muller.fma32(values, float(np.float32(std)), float(np.float32(mean)))
+            elif mean:
+                values = values + np.float32(mean)
+        return _shaped(_cast(values, kind), shape, standard and copy)
 
-    def _normals_in_pairs(self, size: int) -> F64:
+    def _normals_in_pairs(self, size: int, rounded: bool) -> Array:
+        """Normal numbers in pairs; `rounded` to single precision, they are made faster."""
         if size == 0:
             return np.empty(0)
-        normals = [] if self._spare is None else [self._spare]
-        uniforms = iter(self.uniform64((size + 1 - len(normals)) // 2 * 2).tolist())
-        for turn, share in zip(uniforms, uniforms, strict=True):
-            radius, angle = math.sqrt(-2.0 * math.log1p(-share)), _TURN * turn
-            normals.append(radius * math.cos(angle))
-            normals.append(radius * math.sin(angle))
-        self._spare = normals.pop() if len(normals) > size else None
-        return np.array(normals)
+        held = [] if self._spare is None else [self._spare]
+        pairs = (size + 1 - len(held)) // 2
+        if not pairs:
+            self._spare = None
+            return np.array(held, SINGLE if rounded else None)
+        outputs, first = self._draw(4 * pairs)
+        if rounded:
+            normals = outputs.numbers(_pairs32, 4, first, pairs).reshape(-1)
+        else:
+            uniforms = outputs.numbers(_uniforms64, 2, first, 2 * pairs).reshape(-1, 2)
+            normals = np.array([box_muller.pair64(*pair) for pair in uniforms.tolist()]).reshape(-1)
+        self._spare = None
+        if len(held) + 2 * pairs > size:
+            last = outputs.numbers(_uniforms64, 2, first + 4 * pairs - 4, 2)
+            self._spare = box_muller.pair64(*last.tolist())[1]
+        if held:
+            return np.concatenate([np.array(held, normals.dtype), normals[: size - 1]])
+        return normals[:size]
 
     def _normals_in_blocks(self, size: int, dtype: np.dtype[Any]) -> Array:
         """Normal numbers in blocks of 16; an incomplete block is drawn anew over the last 16."""
@@ -826,7 +699,7 @@ class Generator(Twister):
         # All places are filled with uniform numbers first, except in half precision, which turns
         # block after block into normals.
         filled = full if rest and is_short(dtype) else size
-        transform: Callable[[Any], Array] = normals64
+        transform: Callable[[Any], Array] = box_muller.normals64
         if dtype.itemsize == 8:
             uniforms: Array = self.uniform64(filled + end)
         else:
@@ -837,7 +710,8 @@ class Generator(Twister):
                     last = outputs.normals32(first + filled, end)
                     normals = np.concatenate([normals[: size - end], last])
                 return normals
-            transform, uniforms = normals32, outputs.uniforms32(0, filled + end)
+            transform = normals32
+            uniforms = outputs.numbers(_uniforms32, 1, 0, filled + end)
         if filled != full:
             uniforms = np.concatenate([uniforms[:full], uniforms[filled:]])
         normals = transform(uniforms.reshape(-1, 16)).ravel()
@@ -864,12 +738,16 @@ class Generator(Twister):
         drawn = _modulo(self.draw32(size), span).astype(np.int64)
         if first:
             drawn += first
-        return drawn.astype(kind, copy=False).reshape(shape)
+        return _shaped(drawn.astype(kind, copy=False), shape, copy=False)
 
-    def naturals(self, shape: Shape, dtype: DTypeLike = np.int64) -> Array:
-        """Integers from 0 to the last up to which `dtype` has all: `random_()`."""
-        kind = np.dtype(dtype)
-        size = _size(shape)
+    def naturals(self, shape: Shape, dtype: DTypeLike = np.int64, *, copy: bool = True) -> Array:
+        """Integers from 0 to the last up to which `dtype` has all: `random_()`.
+
+        Without `copy` the result may be a view, only to read.
+        """
+        kind, size = np.dtype(dtype), _size(shape)
+        if kind == np.int64:
+            return _shaped(self._numbers(_naturals63, 2, size), shape, copy)
         drawn = self.draw64(size) if kind.itemsize == 8 else self.draw32(size)
         return _modulo(drawn, _largest_count(kind) + 1).astype(kind).reshape(shape)
 
@@ -882,7 +760,7 @@ class Generator(Twister):
         choices = np.arange(n, 1, -1, dtype=np.uint32)
         partners = (self.draw32(n - 1) % choices).astype(np.int64)
         partners += np.arange(n - 1)
-        return shuffle(partners).astype(kind)
+        return shuffle(partners).astype(kind, copy=False)
 
     def bernoulli(self, p: float | Array, shape: Shape, dtype: DTypeLike = np.float32) -> Array:
         """Ones with probability `p`, else zeros: `bernoulli`, `bernoulli_` and dropout's mask.
@@ -894,7 +772,7 @@ class Generator(Twister):
         if isinstance(p, np.ndarray):
             floating(p.dtype, "bernoulli_tensor_cpu_p_")
             require(
-                not p.size or bool(p.min() >= 0 and p.max() <= 1),
+                not p.size or 0 <= p.item(p.argmin()) <= p.item(p.argmax()) <= 1,
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error "
                 "message be improved?  If so, please report an enhancement request to PyTorch.)",
             )
@@ -904,14 +782,20 @@ class Generator(Twister):
             drawn = self.uniform64(size)
         return np.asarray(drawn.reshape(shape) < p, dtype)  # what NumPy compares to may be a scalar
 
-    def exponential(self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0) -> Array:
-        """Exponentially distributed numbers: `exponential_`."""
+    def exponential(
+        self, shape: Shape, dtype: DTypeLike = np.float32, rate: float = 1.0, *, copy: bool = True
+    ) -> Array:
+        """Exponentially distributed numbers: `exponential_`.
+
+        Without `copy` the result may be a view, only to read.
+        """
         kind = floating(dtype, distribution="Exponential")
         text = "exponential_ expects lambda > 0.0, but found lambda={:g}"
         require(rate > 0.0, text, rate)
         size = _size(shape)
-        outputs, first = self._draw(2 * size)
-        values = -1.0 / rate * outputs.of_pairs(_logarithms64, first, size)
+        if rate == 1.0 and kind is SINGLE:
+            return _shaped(self._numbers(_exponentials32, 2, size), shape, copy)
+        values = -1.0 / rate * self._numbers(_logarithms64, 2, size)
         return _cast(values, kind).reshape(shape)
 
     def multinomial(self, weights: Array, num_samples: int, replacement: bool = False) -> Array:

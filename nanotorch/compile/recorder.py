@@ -652,6 +652,7 @@ class Recorder:
 
         @functools.wraps(method)
         def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
+            kwargs.pop("copy", None)  # a plan may write to all of its arrays
             if not self.mine:
                 return method(generator, *unwrap_all(args), **unwrap_all(kwargs))
             bound = method.__get__(generator)

@@ -12,6 +12,7 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import (
+    LARGE,
     METHOD,
     as_ints,
     form_error,
@@ -322,6 +323,13 @@ def parse_shape(
         TypeError: for no size, for two, or for sizes that are not integers.
         RuntimeError: for a negative size.
     """
+    if keyword is None and size:  # the usual forms: sizes, or one tuple of them
+        usual = size[0] if size[0].__class__ is tuple and len(size) == 1 else size
+        for n in usual:
+            if n.__class__ is not int or not 0 <= n < LARGE:
+                break
+        else:
+            return usual
     if keyword is not None or not size:
         size = (keyword_ints(name, "size", size, keyword),)
     shape = as_ints(size[0] if len(size) == 1 else size, (name, "size", position))

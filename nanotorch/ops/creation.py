@@ -204,7 +204,7 @@ def new_leaf(
     if pin_memory is not False and pin_memory is not None:
         place = find_argument(pin_memory)
         require_bool(pin_memory, place and (place[0], "pin_memory", 0))
-    if array.dtype == dtypes.BFLOAT16:
+    if not array.dtype.isnative:
         array = bfloat16.with_shared_dtype(array)
     out = wrap(array)
     if mode.enabled is None:

@@ -52,9 +52,11 @@ from nanotorch.ops.shape import reshape, unsqueeze
 Key = Sequence["np.ndarray | slice"]  # NumPy's index: an entry for each dimension or mask
 
 
+UNSIGNED: dict[int, Any] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 CHUNK = 1 << 17  # elements added at once: their places fit the cache
-# One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by places.
-FEW, WIDE = 20, 256
+# One by one, each of `FEW` slices and of those with `WIDE` elements is added faster than by NumPy's
+# indices, and up to `SMALL` elements by these faster than by places.
+FEW, WIDE, SMALL = 3, 256, 512
 
 
 def flat_memory(array: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -90,6 +92,9 @@ def add_rows(out: np.ndarray, rows: Sequence[np.ndarray], values: np.ndarray) ->
         for place, value in zip(places, values, strict=True):
             part = out[place]
             part += value
+        return
+    if values.size <= SMALL:
+        np.add.at(out, tuple(rows), values)
         return
     many = len(rows) == 1 and count <= len(out) < 8 * count
     if many and values.size > 8 * count and np.bincount(rows[0]).max() == 1:
@@ -152,21 +157,24 @@ def add_at(out: np.ndarray, key: Key, values: np.ndarray) -> np.ndarray:
         out[key[0]] += values
         return out
     dims, indices = index_by_dim(key)
-    if any(index.shape != indices[0].shape for index in indices):
+    if len(indices) > 1 and any(index.shape != indices[0].shape for index in indices):
         indices = list(np.broadcast_arrays(*indices))
     rows = [from_front(i, out.shape[d]) for i, d in zip(indices, dims, strict=True)]
-    rest = [d for d in range(out.ndim) if d not in dims]
-    width = tuple([out.shape[d] for d in rest])
-    # NumPy's rule: the indexed dimensions keep their place if they are neighbours, else come first.
-    place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
-    inner = indices[0].shape
+    into, inner, place = out, indices[0].shape, 0
+    if dims[-1] == len(dims) - 1:
+        width = out.shape[len(dims) :]
+    else:
+        rest = [d for d in range(out.ndim) if d not in dims]
+        width = tuple([out.shape[d] for d in rest])
+        # NumPy's rule: indexed dimensions keep their place if they are neighbours, else come first.
+        place = dims[0] if dims[-1] - dims[0] == len(dims) - 1 else 0
+        into = out.transpose(*dims, *rest)
     shape = (*width[:place], *inner, *width[place:])
     if values.shape != shape:
         values = np.broadcast_to(values, shape)
     if place:
         values = np.moveaxis(values, range(place, place + len(inner)), range(len(inner)))
-    values = values.reshape((rows[0].size, *width))
-    add_rows(out.transpose(*dims, *rest), rows, values)
+    add_rows(into, rows, values.reshape((rows[0].size, *width)))
     return out
 
 
@@ -195,8 +203,12 @@ def check_index(name: str, array: Array, index: Array, dim: int, src: Array | No
 
 def outside(index: Array, size: int) -> bool:
     """Whether an index is not in [0, ``size``)."""
+    if not index.size:
+        return False
     # As an unsigned number, a negative index is larger than any size.
-    return bool(index.size and index.view(f"u{index.itemsize}").max() >= size)
+    unsigned = index.view(UNSIGNED[index.itemsize])
+    few = index.size <= SMALL
+    return bool((unsigned.item(unsigned.argmax()) if few else unsigned.max()) >= size)
 
 
 def out_of_range(

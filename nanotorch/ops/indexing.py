@@ -119,7 +119,8 @@ def add_slices(out: Array, dim: int, index: Array, source: Array) -> Array:
     """Add the slices of ``source`` along ``dim`` to those of ``out`` at ``index``."""
     if out.ndim and out.size:
         rows = index.reshape(-1).astype(np.intp, copy=False)
-        add_rows(out.swapaxes(0, dim), [rows], source.swapaxes(0, dim))
+        first = (out.swapaxes(0, dim), source.swapaxes(0, dim)) if dim else (out, source)
+        add_rows(first[0], [rows], first[1])
     elif not out.ndim:
         out += source
     return out
@@ -145,6 +146,28 @@ def index_add(
         IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
     """
     dim = normal_dim(dim, input.ndim)
+    if not is_usual(input, dim, index, source):
+        check_added(input, dim, index, source)
+    size = input.shape[dim] if input.ndim else 1
+    if outside(index, size) and (input.size or input.ndim == 1):
+        scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
+        scattered = scattered and alpha == 1 and alpha is not True
+        raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
+    scaled = source if alpha == 1 else source * number_as(alpha, input.dtype)
+    return add_slices(input, dim, index, scaled)
+
+
+def is_usual(input: Array, dim: int, index: Array, source: Array) -> bool:
+    """Whether ``index`` is a vector of int64, with a slice of ``source`` for each entry."""
+    return (
+        index.dtype == dtypes.INT64 and index.ndim == 1 and source.dtype == input.dtype
+        and source.shape == (*input.shape[:dim], index.size, *input.shape[dim + 1 :])
+        and input.ndim > 0
+    )  # fmt: skip
+
+
+def check_added(input: Array, dim: int, index: Array, source: Array) -> None:
+    """Refuse a ``source`` or ``index`` that does not fit `index_add`."""
     require(index.ndim <= 1, "index_add(): index must be a vector", error=IndexError)
     known = index.dtype.kind == "i" and index.itemsize >= 4
     require(known, "index_add(): index must be int32 or int64")
@@ -155,13 +178,6 @@ def index_add(
     given = source.shape, index.size, dim, input.shape
     error = RuntimeError if dim or source.ndim or index.size == 1 else IndexError
     require(fits, text, *given, error=error)
-    size = input.shape[dim] if input.ndim else 1
-    if outside(index, size) and (input.size or input.ndim == 1):
-        scattered = input.ndim > 1 and dim in (0, input.ndim - 1) and index.itemsize == 8
-        scattered = scattered and alpha == 1 and alpha is not True
-        raise out_of_range(index, dim, size, RuntimeError if scattered else IndexError)
-    scaled = source if alpha == 1 else source * number_as(alpha, input.dtype)
-    return add_slices(input, dim, index, scaled)
 
 
 @with_inplace(
@@ -181,6 +197,19 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
         IndexError, RuntimeError: for an index out of range, or a ``source`` that does not fit.
     """
     dim = normal_dim(dim, input.ndim)
+    if not is_usual(input, dim, index, source):
+        check_copied(input, dim, index, source)
+    size = input.shape[dim] if input.ndim else 1
+    if outside(index, size) and (input.size or not size):
+        raise out_of_range(index, dim, size, name="index_copy_(): ")
+    target = input if input.ndim else input.reshape(1)
+    if target.size:  # an empty tensor accepts any index
+        target[(*(WHOLE,) * dim, index.reshape(-1))] = source
+    return input
+
+
+def check_copied(input: Array, dim: int, index: Array, source: Array) -> None:
+    """Refuse a ``source`` or ``index`` that does not fit `index_copy`."""
     require(index.ndim <= 1, "index_copy(): index must be a vector", error=IndexError)
     text = "index_copy(): source of shape {} does not fit {} indices along dimension {} of {}"
     given = source.shape, index.size, dim, input.shape
@@ -193,13 +222,6 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     require(rest[0] == rest[1], text, *given)
     fits = not source.ndim or index.size == source.shape[dim]
     require(fits, text, *given, error=IndexError)
-    size = input.shape[dim] if input.ndim else 1
-    if outside(index, size) and (input.size or not size):
-        raise out_of_range(index, dim, size, name="index_copy_(): ")
-    target = input if input.ndim else input.reshape(1)
-    if target.size:  # an empty tensor accepts any index
-        target[(*(WHOLE,) * dim, index.reshape(-1))] = source
-    return input
 
 
 FILLED: dict[str, Any] = {
@@ -326,7 +348,7 @@ def numpy_index(array: Array) -> Array:
         UserWarning: for uint8, which counts as a mask.
     """
     kind = array.dtype
-    if kind == np.int64 or kind.kind == "b" or kind == np.int32:
+    if kind.kind == "b" or (kind.kind == "i" and kind.itemsize >= 4):
         return array
     if kind != np.uint8:
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -531,7 +553,7 @@ def checked_indices(indices: Any, ndim: int) -> Index:
     check_tensor_list(indices)
     if len(indices) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(indices)})")
-    return Index(list(indices))
+    return Index(indices)
 
 
 @method
@@ -560,7 +582,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def put_into(self: Tensor, at: Index, values: Tensor, accumulate: bool = False) -> Tensor:
     """`index_put_`; tensors that share memory are refused unless one value fills a mask."""
     only, given = at.only, (values, *[t for t, _ in at.watched])
-    sharing = [t for t in given if t._cell is self._cell]
+    sharing = [t for t in given if t._writes is self._writes and t._cell is self._cell]
     if sharing and (
         accumulate or values._array.size != 1 or only is None or only.dtype.kind not in "bu"
     ):

@@ -32,7 +32,7 @@ from nanotorch._core.batched import (
     under_vmap,
 )
 from nanotorch._core.call_site import count_write, current_site
-from nanotorch._core.dtypes import CPU, device, int64
+from nanotorch._core.dtypes import CPU, INT64, device, int64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
@@ -329,21 +329,21 @@ def zero_node(name: str, *inputs: Tensor) -> Node | None:
 
 
 def fill(
-    input: Tensor, name: str, draw: Callable[..., Array], *args: Any,
-    others: tuple[Tensor, ...] = (), **named: Any,
-) -> Tensor:  # fmt: skip
-    """Fill ``input`` with ``draw(shape, dtype, *args, **named)``; returns ``input``.
+    input: Tensor, name: str, draw: Callable[..., Array], others: tuple[Tensor, ...] = ()
+) -> Tensor:
+    """Fill ``input`` with ``draw(shape, dtype)``; returns ``input``.
 
     Args:
         name: PyTorch's name of the node, if the fill is recorded.
         others: further tensors with an edge from the node.
     """
     check_write(input)
-    array = input._array
-    node = zero_node(name, input, *others)
+    array, node = input._array, None
+    if others or input._history is not None or input._view is not None:
+        node = zero_node(name, input, *others)
     target = array if array.flags.c_contiguous else memory_order(array)
-    target[...] = draw(target.shape, array.dtype, *args, **named)
-    count_write(input._cell, "a random fill")
+    target[...] = draw(target.shape, array.dtype)
+    count_write(input._writes or input._cell, "a random fill", 3)
     if watch.on:
         note_nonfinite("a random fill", input, [], None, sys._getframe(1))
     if node is not None:
@@ -384,10 +384,8 @@ def normal_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``std`` is negative.
     """
-    contiguous = bool(input._array.flags.c_contiguous)
-    return fill(
-        input, "NormalBackward0", stream(generator).normal, mean, std, contiguous=contiguous
-    )
+    draw = partial(stream(generator).normal, contiguous=input._array.flags.c_contiguous)
+    return fill(input, "NormalBackward0", partial(draw, mean=mean, std=std, copy=False))
 
 
 @filling_method
@@ -404,8 +402,11 @@ def uniform_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``from`` is greater than ``to``.
     """
-    low, high = random_limits("uniform_", bounds, named, [0.0, 1.0])
-    return fill(input, "UniformBackward0", stream(generator).uniform, low, high)
+    low, high = 0.0, 1.0
+    if bounds or named:
+        low, high = random_limits("uniform_", bounds, named, [low, high])
+    draw = stream(generator).uniform
+    return fill(input, "UniformBackward0", partial(draw, low=low, high=high, copy=False))
 
 
 @filling_method
@@ -422,15 +423,13 @@ def random_(
     Raises:
         RuntimeError: if ``from`` is not less than ``to``, or a bound is out of the dtype's range.
     """
+    if not (bounds or named):
+        return fill(input, "RandomBackward2", partial(stream(generator).naturals, copy=False))
+    form = 0 if bounds or "from" in named else 1
     if len(bounds) == 1 and not named:
-        bounds = (0, *bounds)
-        form = 1
-    else:
-        form = 0 if bounds or "from" in named else 1 if named else 2
+        bounds, form = (0, *bounds), 1
     low, high = random_limits("random_", bounds, named, [0, None])
-    source = stream(generator)
-    draw = source.naturals if form == 2 else partial(source.integers, low, high)
-    return fill(input, f"RandomBackward{form}", draw)
+    return fill(input, f"RandomBackward{form}", partial(stream(generator).integers, low, high))
 
 
 @filling_method
@@ -454,7 +453,7 @@ def bernoulli_(
             axes = sorted(range(layout.ndim), key=lambda axis: -layout.strides[axis])
             chances = chances.transpose(axes)
         draw = partial(stream(generator).bernoulli, chances)
-        return fill(input, "BernoulliBackward1", draw, others=(p,))
+        return fill(input, "BernoulliBackward1", draw, (p,))
     return fill(input, "BernoulliBackward2", partial(stream(generator).bernoulli, p))
 
 
@@ -467,7 +466,8 @@ def exponential_(
     Raises:
         RuntimeError: for a dtype that is not a floating-point one, or if ``lambd`` is not positive.
     """
-    return fill(input, "ExponentialBackward0", stream(generator).exponential, lambd)
+    draw = stream(generator).exponential
+    return fill(input, "ExponentialBackward0", partial(draw, rate=lambd, copy=False))
 
 
 # Random tensors: of a shape, like another tensor, or from the values of a tensor.
@@ -545,7 +545,7 @@ def randint(
     if not (numeric and isinstance(size, (tuple, list))):
         raise no_form("randint", *bounds)
     shape = parse_shape("randint", (tuple(size),), position=position)
-    kind = numpy_dtype(int64 if dtype is None else dtype)
+    kind = INT64 if dtype is None else numpy_dtype(dtype)
     return new_leaf(stream(generator).integers(low, high, shape, kind), **options)
 
 
@@ -589,7 +589,7 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1), with the shape and (by default) dtype of ``input``."""
     array, target = empty_layout(input, dtype)
-    target[...] = stream(generator).uniform(target.shape, array.dtype)
+    target[...] = stream(generator).uniform(target.shape, array.dtype, copy=False)
     return new_leaf(array, **options)
 
 

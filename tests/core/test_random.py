@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanotorch._core import random
-from nanotorch._core.random import Generator, fma32, fma64, memory_order, normals32, shuffle
+from nanotorch._core.random import Generator, memory_order, shuffle
+from nanotorch._core.random_normals import fma32, fma64, normals32, pair64, pairs32, round32
 from tests.several import in_threads
 from tests.tolerances import rounding
 
@@ -318,6 +319,21 @@ def test_multiply_add_of_floats_rounds_once() -> None:
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in triples]
     assert (fma32(a, b, c) == np.array(exact).astype(np.float32)).all()
     assert (a * b + c != fma32(a, b, c)).mean() > 0.1
+
+
+def test_numbers_near_a_boundary_are_those_of_the_c_library() -> None:
+    floats = np.random.default_rng(0).normal(size=5000).astype(np.float32)
+    between = (floats.astype(np.float64) + np.nextafter(floats, np.float32(9))) / 2
+    exact, near = between * (1 + 2.0**-50), between * (1 - 2.0**-50)
+    assert (round32(near, lambda at: exact[at]) == exact.astype(np.float32)).all()
+    assert (near.astype(np.float32) != exact.astype(np.float32)).all()
+
+
+def test_pairs_in_single_precision_are_rounded_ones() -> None:
+    uniforms = np.random.default_rng(0).random((20_000, 2))
+    uniforms[:3] = [0, 0], [0.25, 1 - 2.0**-53], [0.5, 2.0**-53]
+    exact = np.array([pair64(*row) for row in uniforms.tolist()])
+    assert pairs32(uniforms).tobytes() == exact.astype(np.float32).tobytes()
 
 
 def test_what_is_done_before_the_first_draw_counts() -> None:

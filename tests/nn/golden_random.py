@@ -25,6 +25,10 @@ fills
     torch.empty(2).uniform_(**{"from": 0.5, "to": 2.0}), torch.empty(2).uniform_(to=0.5)
     torch.empty(3, 2).bernoulli_(torch.tensor([0.9, 0.1]))
     torch.empty(2, 3).t().bernoulli_(torch.tensor([0.9, 0.1]))
+dropped
+    for kind in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        for p in (0.3, 0.9):
+            torch.nn.functional.dropout(torch.arange(8.0).to(kind), p)
 recorded
     chance = torch.tensor(0.3)
     for name, args in (

@@ -403,7 +403,8 @@ def dropout_factors(input: Tensor, p: float) -> Tensor:
     if p == 1.0:
         return ops.zeros_like(input)
     array = kept_elements(input, p)
-    array /= array.dtype.type(1 - p)
+    wide = np.float64 if array.itemsize == 8 else np.float32  # PyTorch divides in single precision
+    array *= wide(1) / wide(1 - p)
     return wrap(array)
 
 
