@@ -14,10 +14,10 @@ from types import FunctionType
 from typing import Any
 
 from nanotorch._core import dtypes
-from nanotorch._core.batched import map_args, share_rule
+from nanotorch._core.arguments import map_args
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import OPS, PUBLIC, compile_and_call, compile_function
-from nanotorch._core.substitutes import Substitutes
+from nanotorch._core.substitutes import Substitutes, share_rule
 from nanotorch._core.tensor import Tensor
 
 Cast = Callable[[Tensor], Tensor]

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number, as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
 from nanotorch._core.sums import BITS, SMALL, maximum_along, select, sum_over
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import elementwise
 from nanotorch.ops.arguments import (
     LARGEST,
     as_number,

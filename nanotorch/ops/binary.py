@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batched import elementwise
 from nanotorch._core.bfloat16 import (
     Bfloat16Array,
     bfloat16,
@@ -21,6 +20,7 @@ from nanotorch._core.op import OPERANDS, Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import elementwise
 from nanotorch.ops.arguments import (
     as_number,
     check_kind,

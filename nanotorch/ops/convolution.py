@@ -10,11 +10,11 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
-from nanotorch._core.batched import Call, leading, merged
 from nanotorch._core.call_site import note_operands, warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import Call, leading, merged
 from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, number_as, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along

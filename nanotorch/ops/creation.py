@@ -21,8 +21,8 @@ from nanotorch._core.arguments import (
     with_memory_errors,
     wrong_type,
 )
-from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import CPU, INT64, Size, absent, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
@@ -30,6 +30,7 @@ from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
+from nanotorch.func.batched import elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch.ops.arguments import (
     READ_ONLY,
     MemoryFormat,

@@ -8,13 +8,13 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import rename
-from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_kind,

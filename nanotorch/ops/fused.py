@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import rename
-from nanotorch._core.batched import Call, align_dims, leading, merged, one_by_one, per_sample
 from nanotorch._core.call_site import describe_range
 from nanotorch._core.dtypes import INT64, PLACE
 from nanotorch._core.grad_mode import mode
@@ -24,7 +23,8 @@ from nanotorch._core.sums import (
     sum_products,
     sum_whole,
 )
-from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import Call, align_dims, leading, merged, one_by_one, per_sample
 from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.arguments import check_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
@@ -317,7 +317,7 @@ def fusable_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array |
         and len(scores) == len(classes)
         and scores.dtype in OF_BLAS
         and scores.flags.c_contiguous
-        and not observers
+        and not doors.nodes
         and not mode.transforms
     ):
         return class_offsets(scores.shape, classes, None, ignore_index)

@@ -8,7 +8,14 @@ from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import given_twice, wrong_type
-from nanotorch._core.batched import (
+from nanotorch._core.call_site import warn
+from nanotorch._core.dtypes import INT64
+from nanotorch._core.layout import normal_dim
+from nanotorch._core.op import Array, hidden_op, method, op, public
+from nanotorch._core.overloads import overloads
+from nanotorch._core.sums import select
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import (
     DYNAMIC,
     Call,
     Shadow,
@@ -20,13 +27,6 @@ from nanotorch._core.batched import (
     one_by_one,
     under_vmap,
 )
-from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import INT64
-from nanotorch._core.layout import normal_dim
-from nanotorch._core.op import Array, hidden_op, method, op, public
-from nanotorch._core.overloads import overloads
-from nanotorch._core.sums import select
-from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     check_kind,
     check_ndim,

@@ -1,23 +1,22 @@
 """Slices by index along a dimension; brackets: `tensor[index]` and `tensor[index] = value`."""
 
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
-from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import as_int, type_name
-from nanotorch._core.batched import Call, NoValues, align_dims, is_sample_of, one_by_one, shift_dim
 from nanotorch._core.call_site import count_write, warn
+from nanotorch._core.doors import NoValues
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import compact_copy, normal_dim, refuse_overlap, strides_of
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import Call, align_dims, is_sample_of, one_by_one, shift_dim
 from nanotorch.ops.arguments import (
     check_same_dtype,
     check_tensor_list,
@@ -811,8 +810,8 @@ def try_basic_write(self: Tensor, given: Any, value: Any) -> bool:
     except (IndexError, ValueError, TypeError, OverflowError, NoValues):
         return False
     count_write(self._cell, "index assignment")
-    if watch.on:
-        note_nonfinite("index assignment", array[place], [("value", new)], None, sys._getframe(1))
+    for watcher in doors.kernels:
+        watcher.computed("index assignment", array[place], [("value", new)])
     return True
 
 

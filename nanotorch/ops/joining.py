@@ -7,7 +7,12 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
-from nanotorch._core.batched import (
+from nanotorch._core.dtypes import PLACE, Size
+from nanotorch._core.engine import sum_to
+from nanotorch._core.layout import normal_dim, order_of
+from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
+from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import (
     Call,
     align_dims,
     flat_samples,
@@ -16,11 +21,6 @@ from nanotorch._core.batched import (
     shift_dim,
     under_vmap,
 )
-from nanotorch._core.dtypes import PLACE, Size
-from nanotorch._core.engine import sum_to
-from nanotorch._core.layout import normal_dim, order_of
-from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
-from nanotorch._core.tensor import Tensor
 from nanotorch.ops.arguments import (
     check_kind,
     check_ndim,

@@ -8,10 +8,10 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple, rename, wrong_type
-from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import Call, elementwise, leading
 from nanotorch.ops.arguments import check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.creation import contiguous_format, convert, eye
 from nanotorch.ops.elementwise import vanishing

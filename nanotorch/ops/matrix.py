@@ -5,17 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import ABSENT
-from nanotorch._core.batched import (
-    Batch,
-    Call,
-    align_dims,
-    all_values,
-    leading,
-    one_by_one,
-    under_vmap,
-)
 from nanotorch._core.call_site import count_write, describe_range
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
@@ -24,7 +15,16 @@ from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
-from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import (
+    Batch,
+    Call,
+    align_dims,
+    all_values,
+    leading,
+    one_by_one,
+    under_vmap,
+)
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,
@@ -623,7 +623,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         and x.shape[-1] == matrix.shape[1]
         and bias._array.shape == matrix.shape[:1]
         and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients like its operands
-        and not observers
+        and not doors.nodes
         and not mode.transforms
     ):
         if x.ndim == 2 and x.strides[0] >= x.strides[1]:

@@ -20,19 +20,8 @@ from nanotorch._core.arguments import (
     rename,
     with_memory_errors,
 )
-from nanotorch._core.batched import (
-    Batch,
-    Call,
-    NoValues,
-    all_values,
-    elementwise,
-    function_in_batch,
-    in_place,
-    make_sample,
-    replace_sample,
-    under_vmap,
-)
 from nanotorch._core.call_site import count_write
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import Number, bfloat16, check_integer_range, require_cpu
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
@@ -48,6 +37,17 @@ from nanotorch._core.op import (
     public,
 )
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import (
+    Batch,
+    Call,
+    all_values,
+    elementwise,
+    function_in_batch,
+    in_place,
+    make_sample,
+    replace_sample,
+    under_vmap,
+)
 from nanotorch.ops.arguments import (
     as_number,
     check_ndim,

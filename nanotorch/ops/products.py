@@ -11,7 +11,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, with_memory_errors
-from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import no_grad
@@ -19,6 +18,7 @@ from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import OPS, Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.sums import sum_over
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import dimensions, elementwise, one_by_one
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,

@@ -1,6 +1,5 @@
 """Random number generators, random tensors, and tensors filled with random numbers."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -8,28 +7,15 @@ from typing import Any, Self, SupportsInt, Unpack
 
 import numpy as np
 
-from nanotorch._core import random
-from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core import doors, random
 from nanotorch._core.arguments import (
     as_int,
     find_argument,
+    flat_args,
+    map_args,
     to_integer,
     with_memory_errors,
     wrong_type,
-)
-from nanotorch._core.batched import (
-    Batch,
-    Batched,
-    FunctionRule,
-    active,
-    batch_tensor,
-    flat_args,
-    function_in_batch,
-    make_sample,
-    map_args,
-    stacked,
-    take_sample,
-    under_vmap,
 )
 from nanotorch._core.call_site import count_write, current_site
 from nanotorch._core.dtypes import CPU, device, int64
@@ -40,6 +26,18 @@ from nanotorch._core.layout import order_of
 from nanotorch._core.op import Array, hidden_op, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import (
+    Batch,
+    Batched,
+    FunctionRule,
+    active,
+    batch_tensor,
+    function_in_batch,
+    make_sample,
+    stacked,
+    take_sample,
+    under_vmap,
+)
 from nanotorch.ops.arguments import as_number, check_tensors, no_form, parse_shape
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
 from nanotorch.ops.creation import Options, empty, new_leaf, numpy_dtype
@@ -344,8 +342,8 @@ def fill(
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype, *args, **named)
     count_write(input._cell, "a random fill")
-    if watch.on:
-        note_nonfinite("a random fill", input, [], None, sys._getframe(1))
+    for watcher in doors.kernels:
+        watcher.computed("a random fill", input, [])
     if node is not None:
         rebase(input, node)
     return input

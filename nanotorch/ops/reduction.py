@@ -19,7 +19,6 @@ from nanotorch._core.arguments import (
     named_tuple,
     rename,
 )
-from nanotorch._core.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
@@ -28,6 +27,7 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch.ops.arguments import as_number, check_kind, inplace_form, require
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute

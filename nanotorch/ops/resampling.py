@@ -10,11 +10,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core.arguments import as_int, as_ints, rename, with_memory_errors
-from nanotorch._core.batched import Call, merged, split_samples
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import Call, merged, split_samples
 from nanotorch.ops.arguments import check_input, check_kind, check_ndim, check_same_dtype, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.gathering import add_along, gather_backward

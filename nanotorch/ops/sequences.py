@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op, in_half
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, ones
+from nanotorch.func.batched import elementwise, leading
 from nanotorch.ops.activation import (
     R,
     erf,

@@ -16,7 +16,13 @@ from nanotorch._core.arguments import (
     as_ints,
     merge_aliases,
 )
-from nanotorch._core.batched import (
+from nanotorch._core.bfloat16 import reinterpret
+from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.dtypes import dtype as DType
+from nanotorch._core.layout import address, normal_dim, whole_memory
+from nanotorch._core.op import Array, hidden_op, method, op
+from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import (
     Batch,
     Batched,
     Call,
@@ -27,12 +33,6 @@ from nanotorch._core.batched import (
     shift_dim,
     under_vmap,
 )
-from nanotorch._core.bfloat16 import reinterpret
-from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import dtype as DType
-from nanotorch._core.layout import address, normal_dim, whole_memory
-from nanotorch._core.op import Array, hidden_op, method, op
-from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, keyword_ints, require
 from nanotorch.ops.creation import alias, contiguous
 

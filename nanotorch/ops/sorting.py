@@ -8,13 +8,13 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, require_bool
-from nanotorch._core.batched import DYNAMIC, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import DYNAMIC, looped, never, one_by_one, under_vmap
 from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, require
 from nanotorch.ops.reduction import (
     CHOSEN,

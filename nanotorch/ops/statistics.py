@@ -8,7 +8,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import named_tuple, rename, to_integer
-from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
@@ -16,6 +15,7 @@ from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import dimensions, looped, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,

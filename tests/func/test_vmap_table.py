@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import batched
-from nanotorch._core.batched import Shadow
 from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func import batched
+from nanotorch.func.batched import Shadow
 from tests.ops.cases import Case, cases, load
 from tests.ops.sampling import Dtype, Input, is_inplace, rebuilt
 from tests.several import each, in_parts

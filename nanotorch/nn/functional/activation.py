@@ -8,12 +8,12 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool, wrong_type
-from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import PLACE
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import looped, under_vmap
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
 from nanotorch.ops.arguments import (
