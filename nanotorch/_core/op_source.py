@@ -55,8 +55,6 @@ class Options:
         unfold: for an operation that combines several of PyTorch's: turns its node into theirs when
             the node materializes. Their sequence numbers are less than one below the node's own.
             The formulas of such an operation get only arrays.
-        batch: how `vmap` runs the operation for all samples at once, if the other options do not
-            determine it.
     """
 
     node: str | None = None
@@ -86,7 +84,6 @@ class Options:
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
     unfold: Callable[[Any], None] | None = None
-    batch: Callable[[Any], Any] | None = None
 
 
 OPTIONS = Options.__annotations__.keys()

@@ -296,7 +296,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
 #
 # A rule gets a `Call` and does the operation on tensors whose first dimension counts the samples,
 # by calling its function again or others. Which rule an operation has follows from its declaration
-# where that says enough, else the declaration names it as ``batch``:
+# where that says enough; else it is in `RULES`, which the module `rules` fills:
 #
 #     elementwise    numbers of dimensions are brought in line            those that broadcast
 #     dimensions     static arguments that count dimensions are shifted   `dim`, `dims`, `shape`
@@ -306,6 +306,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
 
 
 Rule = Callable[["Call"], Any]
+RULES: dict[str, Rule] = {}  # by the name of the operation
 
 COUNT_DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 ARE_SIZES = ("shape", "size")
@@ -383,7 +384,8 @@ def in_batch(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
         elif o.known_as not in WITH_RULES:
             name, where = f"aten::{name}", f"at level {batch.depth}"
         raise RuntimeError(IN_PLACE.format(name, where))
-    result = (o.batch or derive_rule(o))(call)
+    rule = RULES.get(o.name) or derive_rule(o)
+    result = rule(call)
     return args[o.inputs[0]] if inplace else wrap_results(result, batch)
 
 

@@ -11,6 +11,7 @@ from nanotorch._core.random import state_bytes
 from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.functional import vector_jacobian
 from nanotorch.autograd.graph import reachable_nodes
+from nanotorch.func import rules as rules
 from nanotorch.func.batched import (
     Batch,
     activate_batch,

@@ -30,7 +30,7 @@ from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch.func.batched import elementwise, for_each, make_sample, under_vmap, wholes
+from nanotorch.func.batched import for_each, make_sample, under_vmap, wholes
 from nanotorch.ops.arguments import (
     READ_ONLY,
     MemoryFormat,
@@ -71,13 +71,13 @@ def numel(input: Tensor) -> int:
     return input._array.size
 
 
-@hidden_op(input=lambda g: g, view=True, batch=elementwise)
+@hidden_op(input=lambda g: g, view=True)
 def alias(input: Array) -> Array:
     """A view of all of ``input``."""
     return input[...]
 
 
-@op(input=lambda g: g, batch=elementwise, one_step=True)
+@op(input=lambda g: g, one_step=True)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy of ``input``.
 
@@ -730,7 +730,7 @@ def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
 # Conversions between dtypes.
 
 
-@hidden_op(input=lambda g: g, node="ToCopyBackward0", batch=elementwise, one_step=True)
+@hidden_op(input=lambda g: g, node="ToCopyBackward0", one_step=True)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts the gradient back."""
     return cast(input, dtype._numpy)

@@ -14,7 +14,7 @@ from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, numbe
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import NO_RULE, elementwise, leading, never, under_vmap
+from nanotorch.func.batched import NO_RULE, never, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_kind,
@@ -46,7 +46,7 @@ def vanishing(input: Array) -> Array:
     return np.zeros_like(input)
 
 
-@hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None, batch=leading)
+@hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None)
 def tied(input: Array, to: Array, zeros: bool = True) -> Array:
     """A gradient that does not depend on ``to``, although PyTorch's backward computes with ``to``.
 
@@ -218,19 +218,19 @@ def inverted(self: Tensor) -> Tensor:
 # Tests
 
 
-@op(batch=elementwise)
+@op()
 def isnan(input: Array) -> Array:
     """Whether each element is nan."""
     return np.isnan(input)
 
 
-@op(batch=elementwise)
+@op()
 def isinf(input: Array) -> Array:
     """Whether each element is inf or -inf."""
     return np.isinf(input)
 
 
-@op(batch=elementwise, check=refuse_lost_history)
+@op(check=refuse_lost_history)
 def isfinite(input: Array) -> Array:
     """Whether each element is neither infinite nor nan."""
     return np.isfinite(input)
@@ -797,7 +797,7 @@ def pow_of_integers(input: Array, exponent: Array) -> Array:
         if input == 0
         else g * (out * (math.log(input) if input > 0 else math.nan))
     ),
-    node="PowBackward2", batch=elementwise,
+    node="PowBackward2",
 )  # fmt: skip
 def pow_base(exponent: Array, input: Any) -> Array:
     """`pow` of a Python number."""
@@ -834,19 +834,19 @@ def square(input: Any) -> Any:
 # Arithmetic with numbers, for which PyTorch has node classes of its own.
 
 
-@hidden_op(input=lambda g, other: g * other, node="MulBackward1", batch=elementwise, wide=True)
+@hidden_op(input=lambda g, other: g * other, node="MulBackward1", wide=True)
 def times_number(input: Array, other: float) -> Array:
     """``input * other`` in the dtype of ``input``."""
     return input * input.dtype.type(other)
 
 
-@hidden_op(input=lambda g, other: g / other, node="DivBackward1", batch=elementwise, wide=True)
+@hidden_op(input=lambda g, other: g / other, node="DivBackward1", wide=True)
 def over_number(input: Array, other: float) -> Array:
     """``input / other`` in the dtype of ``input``."""
     return input / input.dtype.type(other)
 
 
-@hidden_op(input=lambda g: g, node="AddBackward1", batch=elementwise)
+@hidden_op(input=lambda g: g, node="AddBackward1")
 def plus_number(input: Array, other: float) -> Array:
     """``input + other`` in the dtype of ``input``."""
     return input + input.dtype.type(other)

@@ -39,9 +39,7 @@ from nanotorch._core.op import (
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.func.batched import (
     Batch,
-    Call,
     all_values,
-    elementwise,
     function_in_batch,
     in_place,
     make_sample,
@@ -104,16 +102,9 @@ def element_positions(layout: Layout) -> np.ndarray:
     return at
 
 
-def strided_view_batched(call: Call) -> Any:
-    """`strided_view` of each sample; an offset counts from the sample's first element."""
-    whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
-    start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
-    return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
-
-
 @hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
-    view=True, node="AsStridedBackward0", batch=strided_view_batched,
+    view=True, node="AsStridedBackward0",
 )  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view, with ``layout``, of the memory of ``input``; its own layout is ``source``."""
@@ -252,7 +243,7 @@ def with_inplace(
     return declare
 
 
-@hidden_op(batch=elementwise)
+@hidden_op()
 def blank(input: Array) -> Array:
     """Zeros like ``input``: the gradient of values that were overwritten."""
     return np.zeros(input.shape, input.dtype)
@@ -264,7 +255,7 @@ def blank(input: Array) -> Array:
 @inplace(
     input=lambda g: blank(g),
     other=lambda g: g,
-    node="torch::autograd::CopyBackwards", batch=elementwise,
+    node="torch::autograd::CopyBackwards",
 )  # fmt: skip
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``; broadcasts and converts it."""
@@ -305,7 +296,6 @@ def filled_with_number(input: Array, value: Number) -> Array:
     input=lambda g: blank(g),
     value=lambda g: sum_all(g),
     node="FillBackward3", overlap=True, expanded="",
-    batch=lambda call: copied_into(call.args["input"], call.args["value"]),
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor to every element."""

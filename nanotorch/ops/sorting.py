@@ -14,7 +14,7 @@ from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import DYNAMIC, looped, never, one_by_one, under_vmap
+from nanotorch.func.batched import DYNAMIC, looped, never, under_vmap
 from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, require
 from nanotorch.ops.reduction import (
     CHOSEN,
@@ -247,7 +247,7 @@ def define_median(name: str, documentation: str, rank: Any) -> Any:
     def forms(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any: ...
 
     title, forms.__doc__ = name.title(), documentation
-    whole = hidden_op(input=extremum_all_formula, node=f"{title}Backward0", batch=one_by_one)
+    whole = hidden_op(input=extremum_all_formula, node=f"{title}Backward0")
     single = hidden_op(**CHOSEN, **FIELDS, node=f"{title}Backward1")
     return overloads(
         {

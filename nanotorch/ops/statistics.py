@@ -15,7 +15,7 @@ from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import dimensions, looped, under_vmap
+from nanotorch.func.batched import looped, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,
@@ -138,7 +138,7 @@ def add_gradients(*gradients: Any) -> Any:
             for part, out in zip(g, (least, most), strict=True)
         ]
     ),
-    results=("least", "most"), node="AminmaxBackward0", batch=dimensions,
+    results=("least", "most"), node="AminmaxBackward0",
 )  # fmt: skip
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
