@@ -245,7 +245,7 @@ def substitute_functions() -> None:
                     function.__closure__,
                 )  # fmt: skip
                 plain.__kwdefaults__ = function.__kwdefaults__
-                substitutes.add(function, partial(in_region, share_rule(plain), rule))
+                substitutes.add(function, partial(in_region, share_rule(function, plain), rule))
 
 
 def functions_of(module: Any, name: str) -> set[Any]:

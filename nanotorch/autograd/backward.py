@@ -182,7 +182,8 @@ def batched_grad(
     allow_unused: bool, materialize: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The stacked results of `grad` for each entry of ``grad_outputs`` along dimension 0."""
-    from nanotorch.func import rules as rules  # few programs need them
+    from nanotorch.func import functions as functions  # few programs need the rules
+    from nanotorch.func import rules as rules
 
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")

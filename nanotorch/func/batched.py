@@ -194,6 +194,15 @@ class Batched(Tensor):
     def data(self) -> Any:
         return make_sample(self._whole.data, self._batch)
 
+    def _like(self, make: Callable[[Tensor], Tensor]) -> Tensor:
+        """The sample of what a function makes from the tensor of all samples."""
+        return make_sample(make(self._whole), self._batch)
+
+    def _become(self, other: Any) -> Tensor:
+        """Replace this sample in place by another one, a view of it; returns it."""
+        self._whole, self._array = other._whole, other._array
+        return self
+
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         def of_all(g: Tensor) -> Any:
             new = hook(make_sample(g, self._batch))
@@ -226,12 +235,6 @@ def make_sample(whole: Tensor, batch: Batch) -> Tensor:
     out = object.__new__(Batched)
     out._whole, out._batch, out._array = whole, batch, Shadow(whole)  # type: ignore[assignment]
     return out
-
-
-def replace_sample(sample: Any, other: Any) -> Any:
-    """Replace a sample in place by another one, a view of it; returns it."""
-    sample._whole, sample._array = other._whole, other._array
-    return sample
 
 
 def batch_tensor(tensor: Tensor, batch: Batch) -> Tensor:
@@ -581,6 +584,7 @@ def wrap_results(result: Any, batch: Batch) -> Any:
 # Functions that are no operations and yet look at values, while `vmap` runs.
 #
 # They are made of operations and of NumPy, which has nothing to look at where a tensor is a sample.
+# The module `functions` has the rules of those in `ops`.
 # So while a function runs under `vmap`, they have the code of `code_under_vmap`, which applies
 # their rule. At all other times they have their own code: a test at the beginning of each would
 # cost a tenth of `reshape`.
@@ -623,17 +627,18 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
     """
 
     def register(function: Any) -> Any:
-        plain = FunctionType(
-            function.__code__, function.__globals__, function.__name__, function.__defaults__
-        )
+        code = Substitutes.own.get(function, function.__code__)
+        plain = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
         plain.__kwdefaults__ = function.__kwdefaults__
-        substitutes.add(function, partial(function_in_batch, plain, rule, random))
+        asked = partial(function_in_batch, plain, rule, random)
+        for one in (function, *Substitutes.copies.get(function, ())):
+            substitutes.add(one, asked)
         return function
 
     return register
 
 
-substitutes = Substitutes("under_vmap", code_under_vmap)
+substitutes = Substitutes("under_vmap", code_under_vmap, first=True)  # autocast comes before it
 
 
 # Rules of functions

@@ -22,6 +22,7 @@ from nanotorch.func.batched import (
     rewrap,
     unwrap,
 )
+from nanotorch.func.functions import ERROR
 from nanotorch.func.trees import (
     TreeSpec,
     broadcast,
@@ -31,7 +32,7 @@ from nanotorch.func.trees import (
     treespec_pprint,
 )
 from nanotorch.ops.arguments import require
-from nanotorch.ops.random import ERROR, default_generator
+from nanotorch.ops.random import default_generator
 
 # The choice of arguments to differentiate, and checks of arguments and results.
 

@@ -152,7 +152,7 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
-        setattr(Tensor, _name, share_rule(as_method(_function)))
+        setattr(Tensor, _name, share_rule(_function, as_method(_function)))
 
 for _name, _how in [(name, how) for names, how in RULES for name in names]:
     _rule = Out(

@@ -30,7 +30,6 @@ from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
 from nanotorch._core.op import PUBLIC, Array, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
-from nanotorch.func.batched import for_each, make_sample, under_vmap, wholes
 from nanotorch.ops.arguments import (
     READ_ONLY,
     MemoryFormat,
@@ -366,7 +365,8 @@ def like(name: str, make: Any) -> Any:
             return new_leaf(allocate(make, array, kind, order), **options)
         except NoValues:  # each sample of a batch has its own
             sample: Any = input
-            return make_sample(maker(sample._whole, dtype=dtype, **options), sample._batch)
+            made: Tensor = sample._like(lambda whole: maker(whole, dtype=dtype, **options))
+            return made
 
     what = name.removesuffix("_like")
     rename(maker, name).__doc__ = f"A tensor of {what}, with the shape and dtype of ``input``."
@@ -393,7 +393,8 @@ def full_like(
         return new_leaf(allocate(np.full_like, array, value, kind, order_of(array)), **options)
     except NoValues:
         sample: Any = input
-        return make_sample(full_like(sample._whole, value, dtype=dtype, **options), sample._batch)
+        made: Tensor = sample._like(lambda whole: full_like(whole, value, dtype=dtype, **options))
+        return made
 
 
 @public
@@ -429,7 +430,6 @@ def new_tensor(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_zeros(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -440,7 +440,6 @@ def new_zeros(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_ones(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -451,7 +450,6 @@ def new_ones(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_empty(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -462,7 +460,6 @@ def new_empty(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_full(
     self: Tensor, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -736,7 +733,6 @@ def to_copy(input: Array, dtype: DType) -> Array:
     return cast(input, dtype._numpy)
 
 
-@under_vmap(wholes)
 def convert(input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = None) -> Tensor:
     """``input`` in another dtype; itself if it has that dtype and ``copy`` is False."""
     if dtype._numpy == input._array.dtype and not copy:

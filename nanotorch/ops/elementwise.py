@@ -14,7 +14,6 @@ from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, numbe
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import NO_RULE, never, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_kind,
@@ -24,8 +23,6 @@ from nanotorch.ops.arguments import (
     refuse_lost_history,
     require,
 )
-
-NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors of all samples"
 
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
@@ -262,7 +259,6 @@ def isclose(
 
 
 @method
-@under_vmap(never(NO_ALLCLOSE))
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -272,7 +268,6 @@ def allclose(
 
 
 @method
-@under_vmap(never(NO_RULE.format("equal")))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether ``input`` and ``other`` have the same shape and values."""
     check_tensors(input, other)

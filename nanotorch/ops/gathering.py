@@ -9,19 +9,13 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import given_twice, wrong_type
 from nanotorch._core.call_site import warn
+from nanotorch._core.doors import Valueless
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import select
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import (
-    DYNAMIC,
-    Shadow,
-    looped,
-    never,
-    under_vmap,
-)
 from nanotorch.ops.arguments import (
     check_kind,
     check_ndim,
@@ -384,7 +378,6 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 @method
-@under_vmap(looped)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at ``indices`` along ``dim``, such as the results of `argmax` and `argsort`.
 
@@ -520,7 +513,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         RuntimeError: for a ``condition`` that is not bool, unless it is alone.
     """
     array: Any = condition._array if isinstance(condition, Tensor) else condition
-    if not isinstance(array, (np.ndarray, np.generic, Shadow)):
+    kinds: Any = (np.ndarray, np.generic, Valueless)
+    if not isinstance(array, kinds):
         raise wrong_type(condition, "Tensor")
     pair = input, other
     if input is None and other is None:
@@ -700,7 +694,6 @@ def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
 
 
 @method
-@under_vmap(never(DYNAMIC.format("nonzero")))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, of shape ``(number, ndim)``.
 
@@ -716,7 +709,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @method
-@under_vmap(never(DYNAMIC.format("nonzero")))
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     return nonzero(input)

@@ -12,10 +12,6 @@ from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
-from nanotorch.func.batched import (
-    looped,
-    under_vmap,
-)
 from nanotorch.ops.arguments import (
     check_kind,
     check_ndim,
@@ -593,7 +589,6 @@ def repeat_counts(repeats: Tensor) -> Array:
 
 
 @method
-@under_vmap(looped)
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,

@@ -16,10 +16,6 @@ from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import (
-    Batch,
-    under_vmap,
-)
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,
@@ -527,18 +523,6 @@ def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
 LINEAR_OUT = Out("linear", strict=True)
 
 
-def linear_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`linear` of each sample.
-
-    The bias is not added in place: samples with different biases may share one product.
-    """
-    given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
-    bias = given.pop("bias", None)
-    out = function(**given)
-    return out if bias is None else out + bias
-
-
-@under_vmap(linear_batched)
 def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
     """``input @ weight.T + bias``.
 

@@ -37,15 +37,6 @@ from nanotorch._core.op import (
     public,
 )
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import (
-    Batch,
-    all_values,
-    function_in_batch,
-    in_place,
-    make_sample,
-    replace_sample,
-    under_vmap,
-)
 from nanotorch.ops.arguments import (
     as_number,
     check_ndim,
@@ -131,31 +122,12 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
     return memory[from_]
 
 
-def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`as_strided` of each sample, by one view of the whole batch."""
-    given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
-    whole = given["input"]._whole
-    first = layout_of(all_values(whole))[2]
-    sizes, strides, offset = checked_layout(
-        (tuple(whole.shape[1:]), whole.stride()[1:], first), given["size"], given["stride"],
-        given.get("storage_offset"),
-    )  # fmt: skip
-    start = offset - first
-    end, own = [
-        memory_extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))
-    ]
-    require(0 in sizes or 0 <= start <= start + end <= own, "as_strided(): beyond a sample")
-    every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
-    return make_sample(function_in_batch(function, as_strided_batched, False, every, {}), batch)
-
-
 def memory_extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
     """The number of elements from the first one of a layout to the last one in memory."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
 
 
 @method
-@under_vmap(as_strided_batched)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with the given sizes, strides and offset, in elements.
 
@@ -328,7 +300,6 @@ method(zero, name="zero_", public=False)
 
 
 @method(public=False)
-@under_vmap(in_place)
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number to the main diagonal, where all indices are equal; returns the tensor.
 
@@ -424,7 +395,8 @@ def inplace_view(function: Any) -> None:
                 raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
             return become_view(self, view, undo)
         except NoValues:
-            return replace_sample(self, function(self, *args, **kwargs))
+            sample: Any = self
+            return sample._become(function(self, *args, **kwargs))
 
     replaced.__doc__ = f"In-place `{name}`."
     method(replaced, name=f"{name}_", public=False)
@@ -539,7 +511,6 @@ def square_(input: Tensor) -> Tensor:
 
 
 @method(public=False)
-@under_vmap(in_place)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element ``x`` by ``callable(x)``; returns the tensor. Slow, no gradient.
 

@@ -27,7 +27,6 @@ from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import along, under_vmap
 from nanotorch.ops.arguments import as_number, check_kind, inplace_form, require
 from nanotorch.ops.creation import convert
 from nanotorch.ops.elementwise import abs as absolute
@@ -769,7 +768,6 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
 
 
 @method
-@under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the greatest element, of all (flat) or along ``dim``; the first of equal ones.
 
@@ -780,7 +778,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 @method
-@under_vmap(along)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element; arguments and errors as for `argmax`."""
     return arg_extremum("argmin", np.argmin, input, dim, keepdim)
@@ -794,21 +791,18 @@ def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor
 
 
 @method
-@under_vmap(along)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are nonzero, overall or along ``dim``."""
     return reduce_truth(np.all, input, dim, keepdim)
 
 
 @method
-@under_vmap(along)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero, overall or along ``dim``."""
     return reduce_truth(np.any, input, dim, keepdim)
 
 
 @method
-@under_vmap(along)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of nonzero elements, overall or along ``dim``."""
     found = np.count_nonzero(input._array, normal_dims(dim, input.ndim))

@@ -22,12 +22,6 @@ from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import address, normal_dim, whole_memory
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import (
-    Batch,
-    Batched,
-    make_sample,
-    under_vmap,
-)
 from nanotorch.ops.arguments import check_ndim, check_tensors, check_width, keyword_ints, require
 from nanotorch.ops.creation import alias, contiguous
 
@@ -433,15 +427,6 @@ def view(
     return view_in(self, parse_ints("view", "size", shape, size))
 
 
-def reshape_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`reshape` of each sample."""
-    input, *given = args
-    if not isinstance(input, Batched):
-        return function(*args, **kwargs)
-    size = parse_ints("reshape", "shape", tuple(given) or (kwargs["shape"],))
-    return make_sample(reshape(input._whole, (batch.size, *size)), batch)
-
-
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     """The same elements in another shape: a view if the layout in memory allows it, else a copy.
 
@@ -461,7 +446,6 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     return reshape_alias(input, size)
 
 
-under_vmap(reshape_batched)(reshape)
 method(reshape)  # after the definition, since formulas above refer to `reshape`
 
 

@@ -14,7 +14,6 @@ from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import DYNAMIC, looped, never, under_vmap
 from nanotorch.ops.arguments import as_number, check_kind, check_ndim, no_form, require
 from nanotorch.ops.reduction import (
     CHOSEN,
@@ -322,7 +321,6 @@ def requested_results(found: tuple[Any, ...], return_inverse: bool, return_count
 
 
 @method
-@under_vmap(never(DYNAMIC.format("_unique2")))
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -348,7 +346,6 @@ def unique(
 
 
 @method
-@under_vmap(never(DYNAMIC.format("unique_consecutive")))
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -372,7 +369,6 @@ def as_arrays(*given: Any) -> list[Array]:
 
 
 @public
-@under_vmap(looped)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -405,7 +401,6 @@ def search_positions(edges: Array, values: Array, right: bool) -> Array:
 
 
 @public
-@under_vmap(looped)
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
@@ -490,7 +485,6 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
 
 
 @method
-@under_vmap(looped)
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
     """The number of elements in each of ``bins`` intervals of equal width.
 

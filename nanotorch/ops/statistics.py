@@ -15,7 +15,6 @@ from nanotorch._core.layout import existing_dim, normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
 from nanotorch._core.sums import OF_BLAS, sum_over
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import looped, under_vmap
 from nanotorch.ops.arguments import (
     as_number,
     check_first_tensors,
@@ -199,7 +198,6 @@ public(define_variance("std_mean", std_mean_along, STD_MEAN))
 
 
 @method
-@under_vmap(looped)
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance matrix of variables, ``(variables, variables)``.
 
@@ -266,7 +264,6 @@ def corrcoef(input: Any) -> Any:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@under_vmap(looped)
 def quantile_of(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Any:
@@ -345,7 +342,6 @@ histogram_result = named_tuple("histogram", "hist", "bin_edges")
 
 
 @method
-@under_vmap(looped)
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,

@@ -14,6 +14,7 @@ from nanotorch._core.layout import normal_dim
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.func.batched import looped, under_vmap
+from nanotorch.func.functions import alike, by_values, each
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
 from nanotorch.ops.arguments import (
@@ -26,7 +27,7 @@ from nanotorch.ops.arguments import (
     require_value,
 )
 from nanotorch.ops.joining import common_shape
-from nanotorch.ops.random import alike, by_values, default_generator, each, empty_layout
+from nanotorch.ops.random import default_generator, empty_layout
 from nanotorch.ops.sequences import attention, causal_mask, gelu_unit, safe_softmax
 
 __all__ = (
