@@ -212,7 +212,7 @@ def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     """The result of an operation on tensors whose arrays it cannot read."""
     if not has_torch_function(flat_args([args])):
         return NotImplemented
-    function, positional, named = doors.call_of(o, inplace, args)
+    function, positional, named = doors.call_of(o, inplace, dict(args))
     return handle_torch_function(function, flat_args([args]), *positional, **named)
 
 

@@ -3,7 +3,7 @@
 A layer registers itself in one of the lists; the core calls what is there and imports no layer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -47,17 +47,16 @@ kernels: list[Any] = []
 nodes: list[Observer] = []
 
 
-def call_of(o: Any, inplace: bool, args: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+def call_of(o: Any, inplace: bool, args: dict[str, Any]) -> tuple[Any, Iterable[Any], Any]:
     """The function of an operation, with its positional and its keyword arguments.
 
     Args:
         inplace: whether it is the in-place form.
-        args: all arguments by name, in the order of the kernel's parameters.
+        args: all arguments by name, in the order of the kernel's parameters; it is used up.
     """
     function = o.functions[f"Tensor.{o.name}_" if inplace else o.name]
-    by_name = {name for name, argument in o.arguments.items() if argument.keyword_only}
-    positional = [value for name, value in args.items() if name not in by_name]
-    return function, positional, {name: args[name] for name in by_name}
+    named = {n: args.pop(n) for n, a in o.arguments.items() if a.keyword_only}
+    return function, args.values(), named
 
 
 def run_without_values(o: Any, inplace: bool, *arguments: Any) -> Any:

@@ -5,7 +5,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
@@ -395,6 +395,7 @@ def in_batch(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
 doors.values.insert(-1, in_batch)  # before bfloat16
 
 
+@cache
 def derive_rule(o: Op) -> Rule:
     """The rule of an operation, derived from its declaration."""
     named = set(o.statics)
