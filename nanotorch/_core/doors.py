@@ -34,7 +34,7 @@ class Observer:
         """A node has computed ``grads`` for its inputs from the gradients that ``arrived``."""
 
 
-# Functions that run an operation whose kernel raised `NoValues`: subclasses of tensors, `vmap`,
+# Functions that run an operation whose kernel raised `NoValues`: `vmap`, subclasses of tensors,
 # bfloat16, asked in this order. Each gets the operation, whether its in-place form was called, and
 # the arguments by name, and returns `NotImplemented` if it knows none of them.
 values: list[Callable[[Any, bool, dict[str, Any]], Any]] = []

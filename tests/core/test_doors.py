@@ -97,3 +97,20 @@ def test_without_a_layer_that_knows_them_arguments_have_no_values(
     monkeypatch.setattr(doors, "values", [])
     with pytest.raises(doors.NoValues):
         x.exp()
+
+
+def test_vmap_comes_before_subclasses_of_tensors() -> None:
+    seen = []
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    own: Any = torch.ones(3).as_subclass(Own)
+    out = torch.func.vmap(lambda x: torch.mul(x, own))(torch.ones(2, 3))
+    assert out.tolist() == [[1.0] * 3] * 2
+    assert seen[0] == "mul"
