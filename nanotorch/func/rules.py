@@ -364,8 +364,7 @@ def normalize_batched(call: Call) -> Any:
     return out
 
 
-# The operations of each rule. An operation that is not here has a rule that follows from its
-# declaration: see `derive_rule`.
+# The operations of each rule.
 
 
 # Operations without a rule for all samples at once, by the reason; they loop over the samples.
@@ -399,6 +398,8 @@ def extremum_rule(along: str) -> Rule:
     return lambda call: function(flat_samples(call.whole("input")), (1,), False)
 
 
+# An operation that is neither here nor above has a rule that follows from its declaration: see
+# `derive_rule`.
 GROUPS: dict[Rule, str] = {
     leading: (
         "attention cholesky_ex det eigh exchanges inverse_or_nan kept linalg_lu_factor "
