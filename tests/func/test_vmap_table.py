@@ -17,7 +17,8 @@ import nanotorch as torch
 from nanotorch import ops
 from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor, wrap
-from nanotorch.func.batched import RULES, Shadow, derive_rule, leading, one_by_one
+from nanotorch.func.batched import Shadow, derive_rule, leading, one_by_one
+from nanotorch.func.rules import RULES
 from tests.ops.cases import Case, cases, load
 from tests.ops.sampling import Dtype, Input, is_inplace, rebuilt
 from tests.several import each, in_parts
