@@ -7,10 +7,10 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import export, wrong_type
-from nanotorch._core.batched import looped, separately, under_vmap
 from nanotorch._core.op import as_number
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import looped, separately, under_vmap
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.arguments import check_ndim, check_same_dtype, check_tensor_list, require
 from nanotorch.ops.linalg import (

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
-from nanotorch._core import batched
-from nanotorch._core.arguments import METHOD
-from nanotorch._core.batched import flat_args
-from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
+from nanotorch._core import doors
+from nanotorch._core.arguments import flat_args
+from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import Size
 from nanotorch._core.tensor import Tensor, call_plainly
 from nanotorch.names.lookup import on_demand
@@ -210,13 +210,12 @@ def prepare(cls: Any) -> None:
 
 def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     """The result of an operation on tensors whose arrays it cannot read."""
-    function = o.functions[f"{METHOD}{o.name}_" if inplace else o.name]
-    given = dict(args)
-    by_name = {n: given.pop(n) for n, a in o.arguments.items() if a.keyword_only}
-    values = list(given.values())
-    return handle_torch_function(function, flat_args([args]), *values, **by_name)
+    if not has_torch_function(flat_args([args])):
+        return NotImplemented
+    function, positional, named = doors.call_of(o, inplace, dict(args))
+    return handle_torch_function(function, flat_args([args]), *positional, **named)
 
 
-batched.subclasses.append((has_torch_function, operation))
+doors.values.insert(-1, operation)  # before bfloat16
 
 on_demand(__name__)

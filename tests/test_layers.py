@@ -18,13 +18,15 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 
 # Top to bottom. `nanotorch` itself re-exports what stands above it.
 LAYERS = (
-    "nanotorch.names", "nanotorch._core.grad_mode", "nanotorch._core.arguments",
-    "nanotorch._core.dtypes", "nanotorch._core.ownership", "nanotorch._core.call_site",
+    "nanotorch.names", "nanotorch._core.doors", "nanotorch._core.grad_mode",
+    "nanotorch._core.arguments", "nanotorch._core.dtypes", "nanotorch._core.ownership",
+    "nanotorch._core.call_site",
     "nanotorch._core.bfloat16",
     "nanotorch._core.layout", "nanotorch.multiprocessing", "nanotorch._core",
-    "nanotorch.ops", "nanotorch.overrides", "nanotorch.settings", "nanotorch.linalg",
-    "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",
-    "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
+    "nanotorch.ops", "nanotorch.overrides", "nanotorch.settings", "nanotorch.func.batched",
+    "nanotorch.func.rules", "nanotorch.func.functions", "nanotorch.linalg", "nanotorch.special",
+    "nanotorch.functional", "nanotorch.types", "nanotorch.return_types", "nanotorch.autograd",
+    "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
     "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils",
     "nanotorch.serialization", "nanotorch.distributed.optim", "nanotorch.compile",
     "nanotorch.compiler", "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda",

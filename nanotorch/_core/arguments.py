@@ -5,7 +5,7 @@ import inspect
 import math
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
 from operator import itemgetter
 from types import FrameType, FunctionType, MappingProxyType
@@ -581,3 +581,24 @@ class LazySignature(Signature):
     def replace(self, **changes: Any) -> Signature:  # type: ignore[override]
         """An ordinary signature with changes, as Python asks for it for a bound method."""
         return Signature(self.make(), return_annotation=self.returns).replace(**changes)
+
+
+# Arguments in nested sequences and dicts.
+
+
+def flat_args(tree: Any) -> Iterator[Any]:
+    """The arguments, sequences flattened."""
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, (tuple, list, dict)):
+            yield from flat_args(value)
+        else:
+            yield value
+
+
+def map_args(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply ``change`` to every argument, in nested sequences too, and in an index."""
+    if isinstance(tree, dict):
+        return {name: map_args(value, change) for name, value in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        return type(tree)([map_args(value, change) for value in tree])
+    return tree.replaced(change) if hasattr(tree, "replaced") else change(tree)

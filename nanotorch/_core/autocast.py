@@ -14,10 +14,10 @@ from types import FunctionType
 from typing import Any
 
 from nanotorch._core import dtypes
-from nanotorch._core.batched import map_args, share_rule
+from nanotorch._core.arguments import map_args
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.op import OPS, PUBLIC, compile_and_call, compile_function
-from nanotorch._core.substitutes import Substitutes
+from nanotorch._core.substitutes import Substitutes, share_rule
 from nanotorch._core.tensor import Tensor
 
 Cast = Callable[[Tensor], Tensor]
@@ -245,7 +245,7 @@ def substitute_functions() -> None:
                     function.__closure__,
                 )  # fmt: skip
                 plain.__kwdefaults__ = function.__kwdefaults__
-                substitutes.add(function, partial(in_region, share_rule(plain), rule))
+                substitutes.add(function, partial(in_region, share_rule(function, plain), rule))
 
 
 def functions_of(module: Any, name: str) -> set[Any]:

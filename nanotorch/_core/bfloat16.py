@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import BFLOAT16
 
 SINGLE = np.dtype(np.float32)
@@ -28,10 +29,6 @@ DTYPE: Any = vars(np.ndarray)["dtype"]
 SET_DTYPE: Any = getattr(np.ndarray, "_set_dtype", DTYPE.__set__)
 # The generated functions that call formulas.
 GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_bare"}
-
-
-class NoValues(Exception):  # noqa: N818 - no error where an operation catches it
-    """A kernel asked for values that a tensor does not have in this form."""
 
 
 def round_to_bfloat16(values: Any) -> np.ndarray:
@@ -137,7 +134,7 @@ def refuse_kernels() -> None:
     """Raise `NoValues` inside a kernel, unless the kernel makes a view."""
     frame: Any = sys._getframe(2)
     while not frame.f_code.co_filename.startswith(GENERATED):
-        if frame.f_back is None or frame.f_code.co_name == "in_batch":
+        if frame.f_back is None or frame.f_code.co_name == "run_without_values":
             return
         called, frame = frame, frame.f_back
         if frame.f_code.co_filename.startswith(GENERATED):

@@ -4,14 +4,14 @@ import math
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from functools import partial
 from heapq import heappop, heappush, heappushpop
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.anomaly import check_gradients, report
+from nanotorch._core import doors
 from nanotorch._core.bfloat16 import cast
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import (
@@ -27,7 +27,6 @@ from nanotorch._core.graph import (
     accumulate_into,
     accumulating,
     accumulator_edge,
-    anomaly,
     copy_like,
 )
 from nanotorch._core.ownership import IN_VARIABLE, can_take, references
@@ -332,11 +331,9 @@ class Sweep:
         needed: the nodes that run; None for all.
         goals: the nodes whose gradients are returned.
         done: a sequence number: all nodes with a higher one have run.
-        anomalies: the anomalies that anomaly mode has found in this pass.
         depth: the number of passes around this one.
     """
 
-    anomalies: Any = None
     depth = 0
 
     def __init__(
@@ -423,8 +420,9 @@ class Sweep:
         """Run all nodes; returns the gradient of each captured edge, None if none arrived."""
         graph, freed = self.graph, self.freed
         visit, plain = self.visit, self.needed is None
-        if anomaly.enabled:
-            visit, plain = self.visit_watched, False
+        for observer in reversed(tuple(doors.nodes)):
+            if observer.visit is not None:
+                visit, plain = partial(observer.visit, self, visit), False
         ready, waiting = self.ready, self.waiting
         outer = current.sweep
         if outer is not None:
@@ -524,8 +522,8 @@ class Sweep:
             self.pass_on(node, None, None)
             return
         if isinstance(node, AccumulateGrad):
-            if anomaly.onlooker is not None:
-                anomaly.onlooker.ran(node, (), arrived)
+            for observer in tuple(doors.nodes):
+                observer.ran(self, node, (), arrived)
             self.accumulate(node, arrived[0], owned)
             return
         if hooks is not None and hooks.before:
@@ -535,28 +533,12 @@ class Sweep:
         if hooks is not None and hooks.after:
             grads = self.used_gradients(node, grads)
             grads = call_after_hooks(node, grads, arrived, self.graph)
-        if computes and anomaly.onlooker is not None:
-            anomaly.onlooker.ran(node, grads, arrived)
-        if anomaly.enabled and anomaly.check_nan:
-            check_gradients(self, node, grads, arrived)
+        if computes:
+            for observer in tuple(doors.nodes):
+                observer.ran(self, node, grads, arrived)
         if self.freed is not None and node.keeps_values:
             node._saved = self.freed
         self.pass_on(node, grads, arrived[0])
-
-    def visit_watched(self, node: Node, held: list[Any]) -> None:
-        """`visit` in anomaly mode; on an error, report the forward call that made the node."""
-        before, anomaly.running = anomaly.running, node if self.graph else None
-        try:
-            if anomaly.onlooker is None:
-                self.visit(node, held)
-            else:
-                anomaly.onlooker.visit(self, node, held)
-        except Exception:
-            with suppress(Warning):  # if warnings are errors, the first error is still raised
-                report(node)
-            raise
-        finally:
-            anomaly.running = before
 
     def accumulate(self, node: Any, g: Any, owned: bool) -> None:
         """Run an accumulator, with the node's own hooks around it."""

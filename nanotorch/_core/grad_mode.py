@@ -23,6 +23,7 @@ class _Mode(threading.local):
         # While a module of `nanotorch.nn` runs, `enabled` is not True but the site of the user's
         # call of that module (a `call_site.Site`). The nodes recorded in the module keep this site.
         self.enabled: Any = True
+        self.observed = True  # whether observers see the nodes that are recorded
         self.transforms = 0  # how many transforms of `torch.func` enclose the running function
         np.seterr(all="ignore")
 

@@ -155,8 +155,6 @@ class Anomaly:
 
     enabled = False
     check_nan = True
-    running: "Node | None" = None  # with `create_graph`: the node that runs
-    onlooker: Any = None  # an `explain`: it is told of new nodes, and its `visit` runs each node
 
 
 anomaly = Anomaly()
@@ -780,11 +778,11 @@ class AsStridedBackward0(Node):
         stand_in = base._alias()
         stand_in._set_flag(True)
         before, mode.enabled = mode.enabled, True
-        onlooker, anomaly.onlooker = anomaly.onlooker, None
+        observed, mode.observed = mode.observed, False
         try:
             out = replay_steps(view.steps_now(), stand_in)
         finally:
-            mode.enabled, anomaly.onlooker = before, onlooker
+            mode.enabled, mode.observed = before, observed
         self.chain: list[tuple[Node, int]] = []
         node, number = out._edge
         self._outputs = (node._outputs[number],)

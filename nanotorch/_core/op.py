@@ -12,8 +12,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from nanotorch._core import dtypes, op_source
-from nanotorch._core.anomaly import install_watch, note_origin
+from nanotorch._core import doors, dtypes, op_source
 from nanotorch._core.arguments import (
     ABSENT,
     EMPTY,
@@ -37,9 +36,9 @@ from nanotorch._core.arguments import (
     unwrapped_kernel,
     wrong_type,
 )
-from nanotorch._core.batched import NoValues, Shadow, in_batch
 from nanotorch._core.bfloat16 import cast
 from nanotorch._core.call_site import note_operands, ours
+from nanotorch._core.doors import NoValues, Valueless, run_without_values
 from nanotorch._core.dtypes import BFLOAT16, Number
 from nanotorch._core.engine import fit, send, send_all
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference
@@ -49,12 +48,9 @@ from nanotorch._core.graph import (
     DETACHED,
     LEAF,
     NO_EDGE,
-    CopySlices,
-    FreedValues,
     Node,
     Recorded,
     Unusual,
-    anomaly,
     check_memory,
     detached_since,
     edge_of,
@@ -74,32 +70,20 @@ from nanotorch._core.layout import order_of, refuse_overlap
 from nanotorch._core.op_source import OPTIONS, SCALES, Options, deprecated_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
-from nanotorch._core.tensor import Tensor, hooks, observers, opened, pack_all, wrap
+from nanotorch._core.tensor import Tensor, opened, wrap
 
 
 def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
-    """Note the call of a new node and pack its saved values, for the active observers.
+    """Show a new node to the observers of nodes.
 
     Args:
         out: the tensor that the node belongs to, or several tensors.
         arguments: the operation's arguments.
     """
     node = node.materialize()
-    if anomaly.enabled:
-        note_origin(node, out, arguments)
-    if hooks.stack:
-        op: Any = node.op  # type: ignore[attr-defined]
-        kinds, saved = [kind for _, kind in op.recipe], node._saved
-        assert not isinstance(saved, FreedValues)
-        outs = [
-            out[op.number_of(name)] if op.results else out
-            for name, kind in op.recipe
-            if kind == "out"
-        ]
-        node._saved, node.plain = pack_all(saved, kinds, outs), False
-        edge = None if getattr(out, "_view", None) is None else out._view.base._edge
-        if edge is not None and isinstance(edge[0], CopySlices) and edge[0]._saved == (node,):
-            edge[0].plain = False  # the `CopySlices` runs this node
+    if mode.observed:
+        for observer in tuple(doors.nodes):
+            observer.made(node, out, arguments)
 
 
 # Functions that operations' generated functions call: promotion, saved values, errors.
@@ -250,7 +234,7 @@ def bare(o: "Op", *arguments: Any, **named: Any) -> Any:
         if isinstance(x, (np.ndarray, np.generic)):
             break
     else:
-        if any(isinstance(x, Shadow) for x in within):
+        if any(isinstance(x, Valueless) for x in within):
             raise NoValues
         if o.name in OF_NUMBERS and all(isinstance(x, (bool, int, float)) for x in within[:2]):
             first = dtypes.array_of_number(within[0], dtype_of_numbers(*within[:2]))
@@ -428,11 +412,11 @@ def in_half(result: Any) -> Any:
 
 
 CALLED: tuple[Any, ...] = (
-    bare, NoValues, in_batch, constant, explain, in_half, in_single, widened, again, promote,
-    not_a_tensor, as_number, require_bool, unpack_input, unpack_out, stand_in, InferenceCell,
-    observe, opened, kept_history, of_inference, make_view, check_memory, refuse_history, write,
-    rebase, refuse_overlap, refuse_rebase, wrap, history_of, version_of, fit, send, send_all,
-    heappush, filled, Recorded, Unusual,
+    bare, NoValues, run_without_values, constant, explain, in_half, in_single, widened, again,
+    promote, not_a_tensor, as_number, require_bool, unpack_input, unpack_out, stand_in,
+    InferenceCell, observe, opened, kept_history, of_inference, make_view, check_memory,
+    refuse_history, write, rebase, refuse_overlap, refuse_rebase, wrap, history_of, version_of,
+    fit, send, send_all, heappush, filled, Recorded, Unusual,
 )  # fmt: skip
 RUNTIME: dict[str, Any] = {
     "ABSENT": ABSENT,
@@ -452,7 +436,7 @@ RUNTIME: dict[str, Any] = {
     "LEAF": LEAF,
     "ASK": ASK,
     "next_sequence": next_sequence,
-    "observers": observers,
+    "observers": doors.nodes,
     "ours": ours,
     "getframe": sys._getframe,
     **{f.__name__: f for f in CALLED},
@@ -768,7 +752,9 @@ def build(o: Op) -> Callable[..., Any]:
         namespace[f"grad_{name}"] = formula
     if o.fields:
         namespace["named_result"] = KINDS.get(o.known_as) or named_tuple(o.known_as, *o.fields)
-    install_watch(o)
+    namespace["kernel"] = o.called
+    for watcher in doors.kernels:
+        watcher.declared(o)
     function = namespace["this_function"] = lazy_function(o, o.name)
     if o.public:
         PUBLIC[o.name] = function

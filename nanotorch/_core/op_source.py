@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core.arguments import EMPTY, METHOD, argument_aliases, too_many
-from nanotorch._core.batched import Rule
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.tensor import Tensor
@@ -57,8 +56,6 @@ class Options:
         unfold: for an operation that combines several of PyTorch's: turns its node into theirs when
             the node materializes. Their sequence numbers are less than one below the node's own.
             The formulas of such an operation get only arrays.
-        batch: how `vmap` runs the operation for all samples at once, if the other options do not
-            determine it.
     """
 
     node: str | None = None
@@ -88,7 +85,6 @@ class Options:
     unrounded: tuple[str, ...] = ()
     refuse_bool: str | None = None
     unfold: Callable[[Any], None] | None = None
-    batch: Rule | None = None
 
 
 OPTIONS = Options.__annotations__.keys()
@@ -563,8 +559,8 @@ def operator(o: Op, name: str) -> str:
 
 
 def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
-    """The source of the function, with a fallback for `vmap`: there the body raises `NoValues`, and
-    `in_batch` runs the operation for all samples at once."""
+    """The source of the function, with a fallback for operands without values, as under `vmap`:
+    there the body raises `NoValues`, and `run_without_values` asks who can run the operation."""
     head, *body = lines
     return "\n".join(
         [
@@ -573,7 +569,7 @@ def guarded(o: Op, lines: list[str], *, inplace: bool) -> str:
             *("    " + line for line in body),
             "    except NoValues: pass",
             f"    return {'named_result' * bool(o.fields)}"
-            f"(in_batch(this_op, {inplace}, {', '.join(o.arguments)}))\n",
+            f"(run_without_values(this_op, {inplace}, {', '.join(o.arguments)}))\n",
         ]
     )
 

@@ -17,7 +17,6 @@ from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import check_memory
 from nanotorch._core.layout import is_dense, refuse_overlap, strides_of
-from nanotorch._core.random import InMemoryOrder
 from nanotorch._core.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -57,7 +56,7 @@ class Out(NamedTuple):
         overlap: which memory of an input is refused: "part" of it, "any" or "no"; several words for
             several inputs, the last for the rest.
         expanded: memory that several elements share is written to all the same.
-        drawn: the numbers are random, drawn in the order of the memory.
+        drawn: for random numbers: makes a stream that draws in the order of a given array's memory.
         along: only results along a given dimension are written.
     """
 
@@ -75,7 +74,7 @@ class Out(NamedTuple):
     elementwise: bool = False
     overlap: str = "no"
     expanded: bool = False
-    drawn: bool = False
+    drawn: Callable[[Any, np.ndarray], Any] | None = None
     along: bool = False
 
     def fill(self, function: Function, out: Any, args: Sequence[Any], named: dict[str, Any]) -> Any:
@@ -104,7 +103,7 @@ class Out(NamedTuple):
         elif self.dtype:
             named["dtype"] = outs[0].dtype
         if self.drawn and not outs[0]._array.flags.c_contiguous:
-            named["generator"] = InMemoryOrder(named.get("generator"), outs[0]._array)
+            named["generator"] = self.drawn(named.get("generator"), outs[0]._array)
         if before:
             mode.enabled = False
         try:

@@ -2,10 +2,13 @@
 
 import inspect
 import threading
+from collections.abc import Callable
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from nanotorch._core.arguments import EMPTY, LazySignature, copy_function
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Substitutes:
@@ -17,6 +20,7 @@ class Substitutes:
     Args:
         keyword: the name of this default.
         code: a function with the other code.
+        first: whether the code of other kinds applies where both are on.
 
     Attributes:
         running: how many times the mode is on, in all threads.
@@ -25,12 +29,13 @@ class Substitutes:
 
     kinds: ClassVar[list["Substitutes"]] = []  # of two that are on, the code of the last applies
     own: ClassVar[dict[Any, CodeType]] = {}  # of each function, its own code
+    copies: ClassVar[dict[Any, list[Any]]] = {}  # of a function, its copies: they share its rules
     lock: ClassVar[Any] = threading.RLock()
 
-    def __init__(self, keyword: str, code: Any) -> None:
+    def __init__(self, keyword: str, code: Any, first: bool = False) -> None:
         self.keyword, self.code, self.running = keyword, code.__code__, 0
         self.functions: dict[Any, CodeType] = {}
-        self.kinds.append(self)
+        self.kinds.insert(0 if first else len(self.kinds), self)
 
     def add(self, function: Any, asked: Any) -> None:
         """Add a function; a module may be imported first while the mode is on.
@@ -67,3 +72,12 @@ class Substitutes:
                 code = kind.functions[function]
         if function.__code__ is not code:
             function.__code__ = code
+
+
+def share_rule(function: Any, copy: F) -> F:
+    """Give a copy of a function the other code that the function has, or gets later."""
+    Substitutes.copies.setdefault(function, []).append(copy)
+    for kind in Substitutes.kinds:
+        if asked := (function.__kwdefaults__ or {}).get(kind.keyword):
+            kind.add(copy, asked)
+    return copy

@@ -2,14 +2,14 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core import dtypes, grad_mode
+from nanotorch._core import doors, dtypes, grad_mode
 from nanotorch._core.arguments import keep_freed_memory, require_bool
 from nanotorch._core.bfloat16 import with_shared_dtype
 from nanotorch._core.call_site import warn
@@ -18,7 +18,6 @@ from nanotorch._core.grad_mode import REQUIRES_GRAD, RETAIN_GRAD, mode, refuse_i
 from nanotorch._core.graph import (
     ASK,
     LEAF,
-    NO_EDGE,
     AccumulateGrad,
     DetachedCell,
     Edge,
@@ -547,40 +546,18 @@ def typename(obj: Any) -> str:
     return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"
 
 
-# Observers of new nodes: `saved_tensors_hooks`, whose functions pack a node's saved values, and
-# anomaly mode. An operation that records a node only checks whether `observers` is empty: so both
-# cost almost nothing while they are off.
-
-
-PACK_WRITES = (
-    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
-    "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
-    "Please open an issue if you need to perform in-place operations on the input to a pack hook."
-)
-
-# One entry for each `with` block of pack functions, in any thread, and for each other observer.
-observers: list[object] = []
+# Saved values that an observer of nodes has packed.
 
 
 @contextmanager
 def observe_every_node() -> Iterator[None]:
     """Context manager: every operation makes a node of its own; no node combines several."""
-    looking = object()
-    observers.append(looking)
+    observer = doors.Observer()
+    doors.nodes.append(observer)
     try:
         yield
     finally:
-        observers.remove(looking)
-
-
-class _Hooks(threading.local):
-    """Per thread: the pairs (pack, unpack), innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = []
-
-
-hooks = _Hooks()
+        doors.nodes.remove(observer)
 
 
 class Packed(tuple[Any, ...]):
@@ -595,44 +572,6 @@ class PackedValue(NamedTuple):
     of_output: bool
     edge: Edge
     requires_grad: bool
-
-
-def pack_all(values: Sequence[Any], kinds: Sequence[str], outputs: Sequence[Any]) -> Packed:
-    """The saved ``values`` with their tensors packed by the innermost pack function.
-
-    Args:
-        kinds: for each value, "out" for an output's array with its version, "input" or "aux" for
-            a tensor with its version, and any other text for a value that is not a tensor.
-        outputs: the tensors of the values of kind "out", in their order.
-    """
-    packed = list(values)
-    remaining = iter(outputs)
-    for position, (value, kind) in enumerate(zip(values, kinds, strict=True)):
-        if kind in ("out", "input", "aux"):
-            tensor = next(remaining) if kind == "out" else value and value[0]
-            if value is not None and not tensor._is_number:
-                packed[position] = pack(tensor, kind == "out")
-    return Packed(packed)
-
-
-def pack(tensor: Tensor, of_output: bool) -> PackedValue:
-    """A tensor packed by the innermost pack function.
-
-    Raises:
-        RuntimeError: if the function writes to the tensor.
-    """
-    pack_hook, unpack_hook = hooks.stack[-1]
-    version = tensor._cell[0]
-    before, mode.enabled = mode.enabled, False
-    try:
-        value = pack_hook(tensor)
-    finally:
-        mode.enabled = before
-    if tensor._cell[0] != version:
-        raise RuntimeError(PACK_WRITES)
-    # The edge of an output leads to the node that saves it: the node would hold itself.
-    edge = NO_EDGE if of_output else edge_of(tensor)
-    return PackedValue(value, unpack_hook, of_output, edge, tensor.requires_grad)
 
 
 def opened(node: Node) -> tuple[Any, ...]:

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from nanotorch._core.arguments import map_args
 from nanotorch._core.autocast import state
-from nanotorch._core.batched import map_args
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import bfloat16, device, float16, float64
 from nanotorch._core.dtypes import dtype as DType

@@ -3,14 +3,13 @@
 import threading
 from typing import Any
 
-from nanotorch._core.anomaly import ENABLED, set_watching, watch
-from nanotorch._core.anomaly import NonFinite as NonFinite
-from nanotorch._core.anomaly import NonFiniteWarning as NonFiniteWarning
-from nanotorch._core.anomaly import Range as Range
+from nanotorch._core import doors
 from nanotorch._core.call_site import warn
 from nanotorch._core.graph import anomaly
-from nanotorch._core.op import OPS
-from nanotorch._core.tensor import observers
+from nanotorch.autograd.anomaly import ENABLED, watch
+from nanotorch.autograd.anomaly import NonFinite as NonFinite
+from nanotorch.autograd.anomaly import NonFiniteWarning as NonFiniteWarning
+from nanotorch.autograd.anomaly import Range as Range
 
 
 class Setting:
@@ -105,12 +104,12 @@ def _apply() -> None:
     """Switch the engine to the last setting."""
     enabled, check_nan = settings[-1].enabled, settings[-1].check_nan
     if enabled and not anomaly.enabled:
-        observers.append(anomaly)
+        doors.nodes.append(watch)
     elif anomaly.enabled and not enabled:
-        observers.remove(anomaly)
+        doors.nodes.remove(watch)
     anomaly.enabled, anomaly.check_nan = enabled, check_nan
     if watch.on != (enabled and check_nan):
-        set_watching(enabled and check_nan, list(OPS.values()))
+        watch.turn(enabled and check_nan)
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name

@@ -8,7 +8,6 @@ import numpy as np
 
 from nanotorch import ops
 from nanotorch._core import engine
-from nanotorch._core.batched import Batch, Batched, activate_batch, batch_tensor, make_sample
 from nanotorch._core.call_site import describe_operands, warn, warn_once
 from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
@@ -16,6 +15,7 @@ from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
 from nanotorch._core.graph import Edge, FreedValues, Recorded, anomaly, edge_of
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import Batch, Batched, activate_batch, batch_tensor, make_sample
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -182,6 +182,9 @@ def batched_grad(
     allow_unused: bool, materialize: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The stacked results of `grad` for each entry of ``grad_outputs`` along dimension 0."""
+    from nanotorch.func import functions as functions  # few programs need the rules
+    from nanotorch.func import rules as rules
+
     weights = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     batch = Batch(next(len(w) for w in weights if w is not None), "error")
     with activate_batch(batch):

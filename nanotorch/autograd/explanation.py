@@ -11,16 +11,17 @@ page.save("step.html")
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import chain, groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nanotorch._core.anomaly import call_note_of
+from nanotorch._core import doors
 from nanotorch._core.call_site import call_site_of, names_in, tensors_in
 from nanotorch._core.call_site import relative_path as short_path
+from nanotorch._core.doors import Observer
 from nanotorch._core.engine import fit, hook_name
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import (
@@ -30,10 +31,10 @@ from nanotorch._core.graph import (
     FreedValues,
     Node,
     NodeHooks,
-    anomaly,
     version_of,
 )
 from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.anomaly import call_note_of, thread
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
 from nanotorch.autograd.graph_text import (
     GRADIENT,
@@ -88,7 +89,7 @@ BUSY = "explain() is already watching; end its `with` block first"
 D = "\N{PARTIAL DIFFERENTIAL}"
 
 
-class explain:  # noqa: N801 - called as a function, or entered as `detect_anomaly` is
+class explain(Observer):  # noqa: N801 - called as a function, or entered as `detect_anomaly` is
     """Watch a computation: its operations, then its backward passes, node by node in the engine's
     order. Each node has its formula and the numbers in it. Notebooks show the page, `save` writes
     it. A large graph is folded by modules, if its forward pass was watched.
@@ -125,15 +126,15 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 loss.backward()
 
     def __enter__(self) -> "explain":
-        if anomaly.onlooker is not None:
+        if any(isinstance(observer, explain) for observer in doors.nodes):
             raise RuntimeError(BUSY)
         self._mode = set_detect_anomaly(True, check_nan=False)
         self._mode.__enter__()
-        anomaly.onlooker = self
+        doors.nodes.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        anomaly.onlooker = None
+        doors.nodes.remove(self)
         self._mode.__exit__()
         self._learn_names()
         walk = Walk({})
@@ -283,7 +284,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         seen = self._seen(node)
         named = len(calls[0]) <= LONGEST_CALL and UNKNOWN not in calls[0]
         seen.call = calls[0] if named else ""
-        inside = "" if anomaly.running is None else ", recorded by a backward pass"
+        inside = "" if thread.running is None else ", recorded by a backward pass"
         step = self._begin(f"forward{inside}", node)
         texts = dict.fromkeys([*calls, ", ".join(text or "?" for text in seen.outputs)])
         step.facts.append(("computes", " = ".join(texts)))
@@ -309,10 +310,10 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                 parts = dict.fromkeys([label, *formula, *results[position : position + 1]])
                 yield "formula", " = ".join(filter(None, parts))
 
-    def visit(self, sweep: Any, node: Any, held: list[Any]) -> None:
+    def visit(self, sweep: Any, visit: Callable[..., None], node: Any, held: list[Any]) -> None:
         """Run a node in a backward pass and add its step; the engine calls this."""
         if not sweep.uses(node):
-            sweep.visit(node, held)
+            visit(node, held)
             return
         begins = sweep not in self._sweeps
         self._sweeps += [sweep] if begins else []
@@ -321,10 +322,10 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
             recorded = "; it is recorded, for create_graph=True" if sweep.create_graph else ""
             values = "kept" if sweep.freed is None else "freed once they are used"
             step.facts.append(("begins", f"saved values are {values}{recorded}"))
-        step.facts.extend(self._backward(sweep, node, held, step))
+        step.facts.extend(self._backward(sweep, visit, node, held, step))
 
     def _backward(
-        self, sweep: Any, node: Any, held: list[Any], step: Step
+        self, sweep: Any, visit: Callable[..., None], node: Any, held: list[Any], step: Step
     ) -> Iterator[tuple[str, str]]:
         """Run a node; yields the facts of its step."""
         arrived = list(map(short_value, held[0::2]))
@@ -337,7 +338,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
         )
         self._run = None
         try:
-            sweep.visit(node, held)
+            visit(node, held)
         except Exception as error:
             yield "fails", str(error).partition("\n")[0]
             raise
@@ -367,7 +368,7 @@ class explain:  # noqa: N801 - called as a function, or entered as `detect_anoma
                         text += f" = {total}"
                     yield "sends", f"{text} to {self._label(edge, self._title(edge[0]))}"
 
-    def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+    def ran(self, sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
         """Note the gradients that arrived at a node and those it made; the engine calls this."""
         with no_grad():
             found = [] if isinstance(node, AccumulateGrad) else formulas(node, arrived, grads)

@@ -3,14 +3,12 @@
 import functools
 import inspect
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core.anomaly import note_nonfinite, note_origin, watch
-from nanotorch._core.batched import Batch, separately, under_vmap
+from nanotorch._core import doors
 from nanotorch._core.call_site import count_write, current_site, warn
 from nanotorch._core.grad_mode import is_grad_enabled, mode, no_grad
 from nanotorch._core.graph import (
@@ -19,7 +17,6 @@ from nanotorch._core.graph import (
     NO_EDGE,
     Edge,
     Node,
-    anomaly,
     check_write,
     edge_of,
     make_view,
@@ -27,7 +24,9 @@ from nanotorch._core.graph import (
     rebase,
 )
 from nanotorch._core.op import unpack_input, unpack_out
-from nanotorch._core.tensor import Tensor, hooks, opened, pack_all, wrap
+from nanotorch._core.tensor import Tensor, opened, wrap
+from nanotorch.autograd.saved import hooks, pack_all
+from nanotorch.func.batched import Batch, separately, under_vmap
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.shape import view_in
 
@@ -90,17 +89,18 @@ def finish_outputs(
     for out in results:
         if isinstance(out, Tensor) and out._view is not None and not is_among(out, dirty):
             out._view.origin = MULTI_OUTPUT if differentiable > 1 else CUSTOM
-    if watch.on and results and not dirty:
+    if results and not dirty:
         name = node._forward_cls.__name__
-        note_nonfinite(name, tuple(results), [("input", inputs)], None, sys._getframe(1))
+        for watcher in doors.kernels:
+            watcher.computed(name, tuple(results), [("input", inputs)])
     if recording:
         node._outputs = tuple([
             (t._array.shape, t._array.dtype) if isinstance(t, Tensor) else NO_TENSOR
             for t in results
         ])  # fmt: skip
         save_for_node(node)
-        if anomaly.enabled:
-            note_origin(node, tuple(results), inputs)
+        for observer in doors.nodes:
+            observer.made(node, tuple(results), inputs)
     node.to_save = node.dirty_tensors = node.non_differentiable = None
     return tuple(results) if several else results[0]
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from nanotorch._core import doors
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.graph import Node as Node
-from nanotorch._core.tensor import Tensor, hooks, observers
+from nanotorch._core.tensor import Tensor
 from nanotorch.autograd.backward import as_list
+from nanotorch.autograd.saved import hooks, packing
 from nanotorch.names.lookup import on_demand
 
 
@@ -32,11 +34,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         if not callable(self.pack_hook) or not callable(self.unpack_hook):
             raise TypeError("saved_tensors_hooks takes two functions: pack_hook and unpack_hook")
         hooks.stack.append((self.pack_hook, self.unpack_hook))
-        observers.append(self)
+        doors.nodes.append(packing)
 
     def __exit__(self, *exc: object) -> None:
         hooks.stack.pop()
-        observers.remove(self)
+        doors.nodes.remove(packing)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name

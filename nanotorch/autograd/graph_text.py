@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nanotorch._core.anomaly import TRACE
 from nanotorch._core.arguments import EMPTY
 from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import call_site_of, tensors_in
@@ -32,6 +31,7 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.op import SAVED_AS, Op, OpNode
 from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.anomaly import TRACE
 from nanotorch.autograd.function import BackwardCFunction
 
 # Values and calls as short texts.

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import doors, dtypes
 from nanotorch._core.autocast import cache_of_its_own, substitutes
 from nanotorch._core.autocast import state as autocast
-from nanotorch._core.batched import in_single
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import changes, next_change
+from nanotorch._core.in_float32 import in_float32
 from nanotorch._core.layout import address
-from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.compile.codegen import MISS, Bundler, Calls, Names, Rollback, specialize
 from nanotorch.compile.guards import (
     BY_VALUE,
@@ -267,7 +267,7 @@ class Plan:
         # The counts of gradients that their leaves hold, and of gradients that they do not hold.
         self.counted: list[list[int]] = []
         self.names = names = Names({
-            "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": observers,
+            "MISS": MISS, "mode": mode, "default": dtypes.default, "observers": doors.nodes,
             "autocast": autocast, "regions": substitutes, "tracing": tracing,
             "turn": self.turn, "last": self.last, "plan": self,
             "function": self.capture.function,
@@ -758,7 +758,7 @@ class Compiler:
             self.plan, self.replay[0] = None, uncompiled
             return uncompiled(args, kwargs)
         overlaps = self.overlapping and share_memory(parts(Tensor, args, kwargs), self.overlapping)
-        if overlaps or observers or mode.transforms or profiler_in_the_way():
+        if overlaps or doors.nodes or mode.transforms or profiler_in_the_way():
             return self.function(*args, **kwargs)
         for plan in self.plans if not tracing else ():
             if plan.verified and plan is not self.plan:
@@ -820,7 +820,7 @@ class Compiler:
         self.watched[where] = any(map(has_graph, parts(Tensor, result)))
         self.codes |= watcher.codes
         self.library |= watcher.library
-        if in_single.__code__ in watcher.library:  # not under trace, which could not undo the step
+        if in_float32.__code__ in watcher.library:  # not under trace, which could not undo the step
             watcher.problem = f"{site_of(self.function)}: {STEPWISE}"
         if watcher.problem is not None:
             self.give_up(watcher.problem)

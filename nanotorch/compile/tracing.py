@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.random  # a watched step must not be the first to load it
 
-from nanotorch._core import dtypes, random
+from nanotorch._core import doors, dtypes, random
 from nanotorch._core.autocast import state as autocast
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.op import OPS
 from nanotorch._core.random import Generator
-from nanotorch._core.tensor import Tensor, observers
+from nanotorch._core.tensor import Tensor
 from nanotorch.compile.codegen import MISS
 from nanotorch.compile.guards import (
     KNOWN_OPTIMIZERS,
@@ -591,7 +591,7 @@ class Capture:
             out: the step's result.
             held: the state before the step.
         """
-        if library_state() != self.surroundings or observers:
+        if library_state() != self.surroundings or doors.nodes:
             raise Refused("it leaves grad mode, the default dtype or another mode changed")
         for tensor, grad in zip(held.leaves, held.grads, strict=True):
             if tensor._grad is not grad:

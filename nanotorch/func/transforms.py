@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nanotorch import ops
-from nanotorch._core.batched import (
+from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
+from nanotorch._core.graph import CUT_OFF, AccumulateGrad
+from nanotorch._core.random import state_bytes
+from nanotorch._core.tensor import Tensor
+from nanotorch.autograd.functional import vector_jacobian
+from nanotorch.autograd.graph import reachable_nodes
+from nanotorch.func import rules as rules
+from nanotorch.func.batched import (
     Batch,
     activate_batch,
     active,
@@ -15,12 +22,7 @@ from nanotorch._core.batched import (
     rewrap,
     unwrap,
 )
-from nanotorch._core.grad_mode import enable_grad, is_grad_enabled, mode
-from nanotorch._core.graph import CUT_OFF, AccumulateGrad
-from nanotorch._core.random import state_bytes
-from nanotorch._core.tensor import Tensor
-from nanotorch.autograd.functional import vector_jacobian
-from nanotorch.autograd.graph import reachable_nodes
+from nanotorch.func.functions import ERROR
 from nanotorch.func.trees import (
     TreeSpec,
     broadcast,
@@ -30,7 +32,7 @@ from nanotorch.func.trees import (
     treespec_pprint,
 )
 from nanotorch.ops.arguments import require
-from nanotorch.ops.random import ERROR, default_generator
+from nanotorch.ops.random import default_generator
 
 # The choice of arguments to differentiate, and checks of arguments and results.
 

@@ -5,12 +5,14 @@ from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from nanotorch._core import in_float32 as in_float32
 from nanotorch._core.arguments import ABSENT, argument_aliases, export, rename, wrong_type
-from nanotorch._core.batched import share_rule
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.overloads import OVERLOADS
+from nanotorch._core.random import InMemoryOrder
+from nanotorch._core.substitutes import share_rule
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops import activation as activation
@@ -150,7 +152,7 @@ RULES: tuple[tuple[Iterable[str], dict[str, Any]], ...] = (
 
 for _name, _function in PUBLIC.items():
     if vars(Tensor).get(_name) is _function:
-        setattr(Tensor, _name, share_rule(as_method(_function)))
+        setattr(Tensor, _name, share_rule(_function, as_method(_function)))
 
 # As functions, these take one sequence of integers; as methods, also several integers.
 
@@ -178,8 +180,8 @@ for _name, _argument in (
 for _name, _how in [(name, how) for names, how in RULES for name in names]:
     _rule = Out(
         _name, **_how, recorded=_name not in UNRECORDED, overlap=OVERLAP.get(_name, "no"),
-        warns=_name not in SILENT, expanded=_name in EXPANDED, drawn=_name in DRAWN,
-        early=_name == "index_select",
+        warns=_name not in SILENT, expanded=_name in EXPANDED,
+        drawn=InMemoryOrder if _name in DRAWN else None, early=_name == "index_select",
         along=_name in ALONG, fills=_name in FILLING,
     )  # fmt: skip
     _o = OPS.get(_name) or OVERLOADS.get(_name)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batched import elementwise
 from nanotorch._core.dtypes import Number, as_dtype
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, number, op, public
@@ -53,7 +52,6 @@ def tanh(input: Array) -> Array:
     grad=lambda g, result: tanh_backward(g, result),
     result=lambda g, grad, result: g * grad * (-2.0 * result),
     node="TanhBackwardBackward0",
-    batch=elementwise,
     wide=True,
 )
 def tanh_backward(grad: Array, result: Array) -> Array:
@@ -76,7 +74,6 @@ def sigmoid(input: Array) -> Array:
     grad=lambda g, result: sigmoid_backward(g, result),
     result=lambda g, grad, result: g * grad * (1.0 - 2.0 * result),
     node="SigmoidBackwardBackward0",
-    batch=elementwise,
     wide=True,
 )
 def sigmoid_backward(grad: Array, result: Array) -> Array:
@@ -108,7 +105,6 @@ def relu(input: Array) -> Array:
     g=lambda g, result: relu_backward(g, result),
     result=lambda g: vanishing(g),
     node="ThresholdBackwardBackward0",
-    batch=elementwise,
 )
 def relu_backward(g: Array, result: Array) -> Array:
     """The gradient of `relu`, from its result: 0 where ``result`` is 0, else ``g``.
@@ -126,7 +122,6 @@ def relu_backward(g: Array, result: Array) -> Array:
 
 @hidden_op(
     input=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
-    batch=elementwise,
     wide=True,
 )
 def leaky_relu(input: Array, negative_slope: Number = 0.01) -> Array:
@@ -142,7 +137,6 @@ def leaky_relu(input: Array, negative_slope: Number = 0.01) -> Array:
 @hidden_op(
     g=lambda g, input, negative_slope: leaky_relu_backward(g, input, negative_slope),
     input=lambda g: vanishing(g),
-    batch=elementwise,
 )
 def leaky_relu_backward(g: Array, input: Array, negative_slope: Number) -> Array:
     """The gradient of `leaky_relu`."""
@@ -155,7 +149,6 @@ def leaky_relu_backward(g: Array, input: Array, negative_slope: Number) -> Array
     input=lambda g, input, beta, threshold: where(
         input * beta > threshold, g, g * sigmoid(input * beta)
     ),
-    batch=elementwise,
     wide=True,
 )
 def softplus(input: Array, beta: Number = 1, threshold: Number = 20) -> Array:
@@ -254,7 +247,7 @@ def silu(input: Array) -> Array:
     return np.divide(input, out, out=out)
 
 
-@hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, batch=elementwise, wide=True)
+@hidden_op(input=lambda g, input: g * sigmoid(-input), in_order=True, wide=True)
 def log_sigmoid(input: Array) -> Array:
     """``log(sigmoid(input))``, without overflow."""
     check_kind("log_sigmoid_cpu", input)
@@ -267,7 +260,6 @@ def log_sigmoid(input: Array) -> Array:
         if alpha == scale == 1
         else g * where(input > 0, scale, exp(clamp(input, None, 0.0)) * (alpha * scale))
     ),
-    batch=elementwise,
     wide=True,
 )
 def elu(input: Array, alpha: Number = 1.0, scale: Number = 1.0) -> Array:
@@ -288,7 +280,6 @@ def exp_minus_one(x: Array) -> Array:
 
 @hidden_op(
     input=lambda g, input, alpha: g * exp(clamp(input, None, 0.0) / alpha),
-    batch=elementwise,
     wide=True,
 )
 def celu(input: Array, alpha: Number = 1.0) -> Array:
@@ -315,7 +306,6 @@ def hardtanh(input: Array, min_val: Number = -1.0, max_val: Number = 1.0) -> Arr
 @hidden_op(
     g=lambda g, input, min_val, max_val: hardtanh_backward(g, input, min_val, max_val),
     input=lambda g: vanishing(g),
-    batch=elementwise,
 )
 def hardtanh_backward(g: Array, input: Array, min_val: Number, max_val: Number) -> Array:
     """The gradient of `hardtanh`: ``g`` strictly between the limits, else 0."""
@@ -376,7 +366,6 @@ def hardsigmoid(input: Array) -> Array:
 @hidden_op(
     g=lambda g, input: hardsigmoid_backward(g, input),
     input=lambda g: vanishing(g),
-    batch=elementwise,
     wide=True,
 )
 def hardsigmoid_backward(g: Array, input: Array) -> Array:
@@ -396,7 +385,6 @@ def hardswish(input: Array) -> Array:
 @hidden_op(
     grad=lambda g, input: hardswish_backward(g, input),
     input=lambda g, grad, input: where((input > -3) & (input < 3), g * grad * THIRD, 0.0),
-    batch=elementwise,
     wide=True,
 )
 def hardswish_backward(grad: Array, input: Array) -> Array:
@@ -405,7 +393,7 @@ def hardswish_backward(grad: Array, input: Array) -> Array:
     return grad * select(input <= -3, input.dtype.type(0), slope)
 
 
-@op(input=lambda g, input, lambd: shrink_backward(g, input, lambd), batch=elementwise)
+@op(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 def hardshrink(input: Array, lambd: Number = 0.5) -> Array:
     """``input``, but 0 from ``-lambd`` to ``lambd``.
 
@@ -416,7 +404,7 @@ def hardshrink(input: Array, lambd: Number = 0.5) -> Array:
     return zero_within(input, input, number_as(lambd, input.dtype))
 
 
-@hidden_op(input=lambda g, input, lambd: shrink_backward(g, input, lambd), batch=elementwise)
+@hidden_op(input=lambda g, input, lambd: shrink_backward(g, input, lambd))
 def softshrink(input: Array, lambd: Number = 0.5) -> Array:
     """``input`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``."""
     check_kind("softshrink_check", input)
@@ -435,16 +423,13 @@ def zero_within(values: Array, input: Array, lambd: Any) -> Array:
 @hidden_op(
     g=lambda g, input, lambd: shrink_backward(g, input, lambd),
     input=lambda g: vanishing(g),
-    batch=elementwise,
 )
 def shrink_backward(g: Array, input: Array, lambd: Number) -> Array:
     """The gradient of `hardshrink` and `softshrink`: ``g``, but 0 where they give 0."""
     return zero_within(g, input, lambd)
 
 
-@hidden_op(
-    input=lambda g, input, threshold: threshold_backward(g, input, threshold), batch=elementwise
-)
+@hidden_op(input=lambda g, input, threshold: threshold_backward(g, input, threshold))
 def threshold(input: Array, threshold: Number, value: Number) -> Array:
     """``input`` where greater than ``threshold``, ``value`` elsewhere."""
     return above_or(input, input, threshold, value)
@@ -461,7 +446,6 @@ def above_or(values: Array, input: Array, threshold: Number, value: Number) -> A
     g=lambda g, input, threshold: threshold_backward(g, input, threshold),
     input=lambda g: vanishing(g),
     node="ThresholdBackwardBackward0",
-    batch=elementwise,
 )
 def threshold_backward(g: Array, input: Array, threshold: Number) -> Array:
     """The gradient of `threshold`: ``g`` where ``input`` is greater than ``threshold``, else 0."""
@@ -479,7 +463,6 @@ hardsigmoid_, hardswish_, hardtanh_, mish_, silu_ = (
 @hidden_op(
     input=lambda g, input, weight: tied(where(input > 0, g, g * weight), input),
     weight=lambda g, input, weight: tied(where(input > 0, 0.0, g * input), weight),
-    batch=elementwise,
 )
 def prelu_kernel(input: Array, weight: Array) -> Array:
     """``input`` where positive, ``weight * input`` elsewhere; ``weight`` broadcasts."""
@@ -515,14 +498,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_kernel(input, weight.view(shape))
 
 
-@hidden_op(batch=elementwise)
+@hidden_op()
 def equal_slopes(input: Array, slope: float) -> Array:
     """``slope`` where ``input`` is not positive, 1 elsewhere."""
     check_kind("leaky_relu_cpu", input)
     return np.where(input > 0, 1, slope).astype(input.dtype)
 
 
-@hidden_op(input=lambda g, slopes: g * slopes, node="RreluWithNoiseBackward0", batch=elementwise)
+@hidden_op(input=lambda g, slopes: g * slopes, node="RreluWithNoiseBackward0")
 def by_slopes(input: Array, slopes: Array) -> Array:
     """``input`` times the slope of each element: `rrelu` with slopes that are drawn."""
     return input * slopes
@@ -756,7 +739,7 @@ def nan_to_num(
     return np.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
-@op(batch=elementwise)
+@op()
 def signbit(input: Array) -> Array:
     """Whether each element has a negative sign; -0.0 has one."""
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
@@ -904,19 +887,19 @@ def angle(input: Array) -> Array:
 # Kinds of numbers
 
 
-@op(batch=elementwise)
+@op()
 def isneginf(input: Array) -> Array:
     """Whether each element is -inf."""
     return np.isneginf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
-@op(batch=elementwise)
+@op()
 def isposinf(input: Array) -> Array:
     """Whether each element is inf."""
     return np.isposinf(input) if input.dtype.kind == "f" else np.zeros(input.shape, bool)
 
 
-@op(batch=elementwise)
+@op()
 def isreal(input: Array) -> Array:
     """Whether each element is a real number: True for all, since no dtype is complex."""
     return np.ones_like(input, bool)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nanotorch._core import dtypes
-from nanotorch._core.batched import elementwise
 from nanotorch._core.bfloat16 import (
     Bfloat16Array,
     bfloat16,
@@ -76,7 +75,7 @@ def floor_divide(input: Array, other: Array) -> Array:
     return floor_quotient(input, other)
 
 
-@hidden_op(other=lambda g: no_derivative("floor_divide"), node=NO_DERIVATIVE, batch=elementwise)
+@hidden_op(other=lambda g: no_derivative("floor_divide"), node=NO_DERIVATIVE)
 def number_floor_divided(other: Array, input: Any) -> Array:
     """`floor_divide` of a Python number by a tensor."""
     return apply_to_number(floor_quotient, input, other)
@@ -158,7 +157,7 @@ def remainder_number(input: Array, other: Array) -> Array:
     return with_sign_of_divisor(input, other)
 
 
-@hidden_op(other=lambda g: no_derivative("remainder"), node=NO_DERIVATIVE, batch=elementwise)
+@hidden_op(other=lambda g: no_derivative("remainder"), node=NO_DERIVATIVE)
 def number_remainder(other: Array, input: Any) -> Array:
     """`remainder` of a Python number by a tensor."""
     return apply_to_number(with_sign_of_divisor, input, other)
@@ -345,7 +344,7 @@ def nextafter(input: Array, other: Array) -> Array:
 @op(
     input=lambda g: no_derivative("heaviside"),
     values=lambda g: no_derivative("heaviside"),
-    inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE, batch=elementwise,
+    inplace=True, node=NO_DERIVATIVE, inplace_node=NO_DERIVATIVE,
 )  # fmt: skip
 def heaviside(input: Array, values: Array) -> Array:
     """0 for negative numbers and nan, 1 for positive ones, ``values`` at 0.
@@ -421,7 +420,7 @@ def lerp_kernel(input: Array, end: Array, weight: Any, form: str) -> Array:
 @hidden_op(
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
-    inplace=True, node="LerpBackward0", batch=elementwise, wide=True,
+    inplace=True, node="LerpBackward0", wide=True,
 )  # fmt: skip
 def lerp_number(input: Array, end: Array, weight: float) -> Array:
     """`lerp` with a number as ``weight``."""
@@ -433,7 +432,7 @@ def lerp_number(input: Array, end: Array, weight: float) -> Array:
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),
-    inplace=True, node="LerpBackward1", batch=elementwise, wide=True,
+    inplace=True, node="LerpBackward1", wide=True,
 )  # fmt: skip
 def lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
     """`lerp` with a tensor as ``weight``."""
@@ -627,7 +626,7 @@ def clamp_max_number(input: Array, max: Number) -> Array:
 
 @hidden_op(
     input=clamp_input_formula, min=clamp_min_formula, max=clamp_max_formula, inplace=True,
-    overlap=False, node="ClampBackward0", batch=elementwise,
+    overlap=False, node="ClampBackward0",
 )  # fmt: skip
 def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
     """`clamp` with tensors."""
@@ -637,7 +636,7 @@ def clamp_tensors(input: Array, min: Array | None, max: Array | None) -> Array:
 @hidden_op(
     input=lambda g, input, min: clamp_input_formula(g, input, min, None),
     min=lambda g, input, min: clamp_min_formula(g, input, min, None),
-    inplace=True, node="ClampMinBackward1", batch=elementwise,
+    inplace=True, node="ClampMinBackward1",
 )  # fmt: skip
 def clamp_min_tensor(input: Array, min: Array) -> Array:
     """`clamp_min` with a tensor."""
@@ -647,7 +646,7 @@ def clamp_min_tensor(input: Array, min: Array) -> Array:
 @hidden_op(
     input=lambda g, input, max: clamp_input_formula(g, input, None, max),
     max=lambda g, input, max: clamp_max_formula(g, input, None, max),
-    inplace=True, node="ClampMaxBackward1", batch=elementwise,
+    inplace=True, node="ClampMaxBackward1",
 )  # fmt: skip
 def clamp_max_tensor(input: Array, max: Array) -> Array:
     """`clamp_max` with a tensor."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
-from nanotorch._core.batched import Call, leading, merged
 from nanotorch._core.call_site import note_operands, warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
@@ -399,29 +398,6 @@ def input_formula(
     return out
 
 
-def convolve_batched(call: Call) -> Any:
-    """The rule of `convolve`: samples join the batch, or the groups if their weights differ."""
-    size, bias = call.batch.size, call.args["bias"]
-    shift = None if bias is None else call.whole("bias")
-    if not call.is_batched("weight"):
-        input = call.whole("input")
-        if call.is_batched("input"):
-            out = call.again(input=input.flatten(0, 1), bias=None)
-            out = out.unflatten(0, (size, input.shape[1]))
-        else:
-            out = call.again(bias=None).unsqueeze(0)
-    else:
-        input, weight = call.repeated("input"), call.whole("weight")
-        groups = call.args["groups"]
-        joined = input.transpose(0, 1).flatten(1, 2)
-        out = call.again(input=joined, weight=weight.flatten(0, 1), bias=None, groups=size * groups)
-        out = out.unflatten(1, (size, out.shape[1] // size)).transpose(0, 1)
-    if shift is not None:
-        each = shift.shape[0] if call.is_batched("bias") else 1
-        out = out + shift.reshape((each, 1, -1) + (1,) * (out.ndim - 3))
-    return out
-
-
 @hidden_op(
     input=lambda g, input, weight, stride, padding, dilation, transposed, groups: tied(
         input_formula(g, weight, input.shape, stride, padding, dilation, transposed, groups),
@@ -444,7 +420,6 @@ def convolve_batched(call: Call) -> Any:
         tied(sum_along(g, (0, *range(2, g.ndim)), False), input, False), weight, False
     ),
     node="ConvolutionBackward0",
-    batch=convolve_batched,
     wide=True,
 )
 def convolve(
@@ -780,7 +755,6 @@ def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
         g, tuple(input_shape[-2:]), size, stride, padding, dilation
     ),
     node="Im2ColBackward0",
-    batch=merged,
     wide=True,
 )
 def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
@@ -798,7 +772,6 @@ def im2col(input: Array, size: Ints, stride: Ints, padding: Ints, dilation: Ints
 @hidden_op(
     g=lambda g, size, stride, padding, dilation: im2col(g, size, stride, padding, dilation),
     node="Col2ImBackward0",
-    batch=merged,
     wide=True,
 )
 def col2im(
@@ -831,7 +804,6 @@ def shuffle_factor(name: str, argument: str, given: Any, input: Array) -> int:
     input=lambda g, upscale_factor: pixel_unshuffle(g, upscale_factor),
     method=False,
     in_order=True,
-    batch=leading,
 )
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """(..., C · r², H, W) as (..., C, H · r, W · r): r² channels become squares of r by r.
@@ -857,7 +829,6 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     input=lambda g, downscale_factor: pixel_shuffle(g, downscale_factor),
     method=False,
     in_order=True,
-    batch=leading,
 )
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """(..., C, H · r, W · r) as (..., C · r², H, W): the inverse of `pixel_shuffle`.

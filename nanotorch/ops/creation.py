@@ -21,8 +21,8 @@ from nanotorch._core.arguments import (
     with_memory_errors,
     wrong_type,
 )
-from nanotorch._core.batched import NoValues, elementwise, for_each, make_sample, under_vmap, wholes
 from nanotorch._core.call_site import warn, warn_once
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import CPU, INT64, Size, absent, require_cpu
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
@@ -69,7 +69,7 @@ def numel(input: Tensor) -> int:
     return input._array.size
 
 
-@hidden_op(input=lambda g: g, view=True, batch=elementwise)
+@hidden_op(input=lambda g: g, view=True)
 def alias(input: Array) -> Array:
     """A view of all of ``input``."""
     return input[...]
@@ -81,7 +81,7 @@ def check_memory_format(memory_format: Any) -> None:
         raise wrong_type(memory_format, "torch.memory_format")
 
 
-@op(input=lambda g: g, batch=elementwise, one_step=True)
+@op(input=lambda g: g, one_step=True)
 def clone(input: Array, *, memory_format: Any = preserve_format) -> Array:
     """A copy of ``input``.
 
@@ -379,7 +379,8 @@ def like(name: str, make: Any) -> Any:
             return new_leaf(allocate(make, array, kind, order), **options)
         except NoValues:  # each sample of a batch has its own
             sample: Any = input
-            return make_sample(maker(sample._whole, dtype=dtype, **options), sample._batch)
+            made: Tensor = sample._like(lambda whole: maker(whole, dtype=dtype, **options))
+            return made
 
     what = name.removesuffix("_like")
     rename(maker, name).__doc__ = f"A tensor of {what}, with the shape and dtype of ``input``."
@@ -406,7 +407,8 @@ def full_like(
         return new_leaf(allocate(np.full_like, array, value, kind, order_of(array)), **options)
     except NoValues:
         sample: Any = input
-        return make_sample(full_like(sample._whole, value, dtype=dtype, **options), sample._batch)
+        made: Tensor = sample._like(lambda whole: full_like(whole, value, dtype=dtype, **options))
+        return made
 
 
 @public
@@ -443,7 +445,6 @@ def new_tensor(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_zeros(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -454,7 +455,6 @@ def new_zeros(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_ones(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -465,7 +465,6 @@ def new_ones(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_empty(
     self: Tensor, *sizes: Any, size: Sequence[int] | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -476,7 +475,6 @@ def new_empty(
 
 
 @method(public=False)
-@under_vmap(for_each)
 def new_full(
     self: Tensor, size: Sequence[int], fill_value: Any, *, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -744,13 +742,12 @@ def new(self: Tensor, *given: Any, device: Any = None) -> Tensor:
 # Conversions between dtypes.
 
 
-@hidden_op(input=lambda g: g, node="ToCopyBackward0", batch=elementwise, one_step=True)
+@hidden_op(input=lambda g: g, node="ToCopyBackward0", one_step=True)
 def to_copy(input: Array, dtype: DType) -> Array:
     """A copy in a floating-point dtype; the sweep casts the gradient back."""
     return cast(input, dtype._numpy)
 
 
-@under_vmap(wholes)
 def convert(input: Tensor, dtype: DType, copy: bool = False, memory_format: Any = None) -> Tensor:
     """``input`` in another dtype; itself if it has that dtype and ``copy`` is False."""
     if dtype._numpy == input._array.dtype and not copy:

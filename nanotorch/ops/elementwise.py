@@ -8,19 +8,9 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename
-from nanotorch._core.batched import NO_RULE, elementwise, leading, never, under_vmap
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import no_grad
-from nanotorch._core.op import (
-    OPERANDS,
-    PUBLIC,
-    Array,
-    hidden_op,
-    method,
-    number,
-    op,
-    public,
-)
+from nanotorch._core.op import OPERANDS, PUBLIC, Array, hidden_op, method, number, op, public
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import HALF, SINGLE, select
 from nanotorch._core.tensor import Tensor, wrap
@@ -32,8 +22,6 @@ from nanotorch.ops.arguments import (
     refuse_lost_history,
     require,
 )
-
-NO_ALLCLOSE = "vmap over torch.allclose isn't supported yet; compare the tensors of all samples"
 
 
 @hidden_op(input=lambda g, mask: zero_where(g, mask))
@@ -54,7 +42,7 @@ def vanishing(input: Array) -> Array:
     return np.zeros_like(input)
 
 
-@hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None, batch=leading)
+@hidden_op(input=lambda g: g, to=lambda g, zeros: vanishing(g) if zeros else None)
 def tied(input: Array, to: Array, zeros: bool = True) -> Array:
     """A gradient that does not depend on ``to``, although PyTorch's backward computes with ``to``.
 
@@ -226,19 +214,19 @@ def inverted(self: Tensor) -> Tensor:
 # Tests
 
 
-@op(batch=elementwise)
+@op()
 def isnan(input: Array) -> Array:
     """Whether each element is nan."""
     return np.isnan(input)
 
 
-@op(batch=elementwise)
+@op()
 def isinf(input: Array) -> Array:
     """Whether each element is inf or -inf."""
     return np.isinf(input)
 
 
-@op(batch=elementwise, check=refuse_lost_history)
+@op(check=refuse_lost_history)
 def isfinite(input: Array) -> Array:
     """Whether each element is neither infinite nor nan."""
     return np.isfinite(input)
@@ -270,7 +258,6 @@ def isclose(
 
 
 @method
-@under_vmap(never(NO_ALLCLOSE))
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -280,7 +267,6 @@ def allclose(
 
 
 @method
-@under_vmap(never(NO_RULE.format("equal")))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether ``input`` and ``other`` have the same shape and values."""
     check_tensors(input, other)
@@ -805,7 +791,7 @@ def pow_of_integers(input: Array, exponent: Array) -> Array:
         if input == 0
         else g * (out * (math.log(input) if input > 0 else math.nan))
     ),
-    node="PowBackward2", batch=elementwise,
+    node="PowBackward2",
 )  # fmt: skip
 def pow_base(exponent: Array, input: Any) -> Array:
     """`pow` of a Python number."""
@@ -842,19 +828,19 @@ def square(input: Any) -> Any:
 # Arithmetic with numbers, for which PyTorch has node classes of its own.
 
 
-@hidden_op(input=lambda g, other: g * other, node="MulBackward1", batch=elementwise, wide=True)
+@hidden_op(input=lambda g, other: g * other, node="MulBackward1", wide=True)
 def times_number(input: Array, other: float) -> Array:
     """``input * other`` in the dtype of ``input``."""
     return input * input.dtype.type(other)
 
 
-@hidden_op(input=lambda g, other: g / other, node="DivBackward1", batch=elementwise, wide=True)
+@hidden_op(input=lambda g, other: g / other, node="DivBackward1", wide=True)
 def over_number(input: Array, other: float) -> Array:
     """``input / other`` in the dtype of ``input``."""
     return input / input.dtype.type(other)
 
 
-@hidden_op(input=lambda g: g, node="AddBackward1", batch=elementwise)
+@hidden_op(input=lambda g: g, node="AddBackward1")
 def plus_number(input: Array, other: float) -> Array:
     """``input + other`` in the dtype of ``input``."""
     return input + input.dtype.type(other)

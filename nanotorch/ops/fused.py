@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import rename
-from nanotorch._core.batched import Call, align_dims, leading, merged, one_by_one, per_sample
 from nanotorch._core.call_site import describe_range
 from nanotorch._core.dtypes import INT64, PLACE
 from nanotorch._core.grad_mode import mode
@@ -24,11 +23,11 @@ from nanotorch._core.sums import (
     sum_products,
     sum_whole,
 )
-from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch._core.tensor import Tensor
 from nanotorch.ops.activation import log_sigmoid, sigmoid
 from nanotorch.ops.arguments import check_kind, require
 from nanotorch.ops.binary import clamp, clamp_min
-from nanotorch.ops.elementwise import add, log, mul, rsqrt, tied
+from nanotorch.ops.elementwise import log, rsqrt, tied
 from nanotorch.ops.joining import expand_to
 from nanotorch.ops.matrix import as_type_of
 from nanotorch.ops.reduction import mean_along, sum_along, vector_norm
@@ -56,7 +55,7 @@ def element_gradient(g: Any, shape: tuple[int, ...], reduction: str, weight: Any
     return g if weight is None else g * weight
 
 
-@hidden_op(input=lambda g, operand, other: g, batch=leading)
+@hidden_op(input=lambda g, operand, other: g)
 def kept(input: Array, operand: Array, other: Array) -> Array:
     """``input``, the slope of a loss, in a node with both operands: PyTorch saves them for the
     second derivative, so that writes to them raise an error."""
@@ -75,7 +74,6 @@ def squared_error_formula(g: Any, operand: Any, other: Any, reduction: str) -> A
     target=lambda g, input, target, reduction: squared_error_formula(g, target, input, reduction),
     cast="promote",
     node="MseLossBackward0",
-    batch=per_sample,
     arithmetic=True,
 )
 def squared_error(input: Array, target: Array, reduction: str) -> Array:
@@ -102,7 +100,6 @@ def squared_error(input: Array, target: Array, reduction: str) -> Array:
         element_gradient(g, input.shape, reduction, weight) * (log(1 - input) - log(input))
     ),
     node="BinaryCrossEntropyBackward0",
-    batch=per_sample,
 )
 def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     """``-weight * (target * log(input) + (1 - target) * log(1 - input))``.
@@ -139,7 +136,6 @@ def bce_with_logits_formula(
         * (-input if pos_weight is None else log_sigmoid(-input) - pos_weight * log_sigmoid(input))
     ),
     node="BinaryCrossEntropyWithLogitsBackward0",
-    batch=per_sample,
 )
 def bce_with_logits(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
@@ -201,37 +197,6 @@ def class_offsets(
     return (target + row_starts(*shape)).astype(PLACE, copy=False)
 
 
-def nll_batched(call: Call) -> Any:
-    """The rule of `nll`: the samples join the first dimension."""
-    if call.is_batched("weight"):
-        return one_by_one(call)
-    input, target, size = call.repeated("input"), call.repeated("target"), call.batch.size
-    rows, classes = input.flatten(0, 1), target.flatten(0, 1)
-    ignored, how = call.args["ignore_index"], call.args["reduction"]
-    losses = nll(rows, classes, call.args["weight"], "none", ignored)
-    if how == "none":
-        return losses.unflatten(0, (size, target.shape[1]))
-    total = losses.reshape(size, math.prod(target.shape[1:])).sum(1)
-    if how == "sum":
-        return total
-    counted = classes.ne(ignored)
-    shares = counted.to(rows.dtype)
-    if call.args["weight"] is not None:
-        known = classes.where(counted, 0).reshape(-1)
-        shares = shares * call.args["weight"].index_select(0, known).reshape(shares.shape)
-    return total / shares.reshape(size, math.prod(target.shape[1:])).sum(1)
-
-
-def nll_spread_batched(call: Call) -> Any:
-    """The rule of `nll_spread`, which is linear in its first argument."""
-    reduction = call.args["reduction"]
-    if reduction == "none" or call.is_batched("target") or call.is_batched("weight"):
-        return one_by_one(call)
-    g = call.whole("input")
-    one = call.again(input=wrap(np.ones((), g._array.dtype)))
-    return g.reshape((-1,) + (1,) * one.ndim) * one
-
-
 def likelihood(name: str, node: str, **declared: Any) -> Any:
     """The negative log likelihood as an operation ``name`` with the node ``node``."""
 
@@ -272,7 +237,7 @@ def likelihood(name: str, node: str, **declared: Any) -> Any:
     return hidden_op(input=slope, node=node, wide=True, **declared)(rename(kernel, name))
 
 
-nll = likelihood("nll", "NllLossBackward0", batch=nll_batched)
+nll = likelihood("nll", "NllLossBackward0")
 picture_nll = likelihood("picture_nll", "NllLoss2DBackward0")  # of (N, C, H, W)
 
 
@@ -280,7 +245,6 @@ picture_nll = likelihood("picture_nll", "NllLoss2DBackward0")  # of (N, C, H, W)
     input=lambda g, target, weight, reduction, ignore_index: nll(
         g, target, weight, reduction, ignore_index
     ),
-    batch=nll_spread_batched,
     wide=True,
 )
 def nll_spread(
@@ -317,7 +281,7 @@ def fusable_classes(input: Tensor, target: Tensor, ignore_index: int) -> Array |
         and len(scores) == len(classes)
         and scores.dtype in OF_BLAS
         and scores.flags.c_contiguous
-        and not observers
+        and not doors.nodes
         and not mode.transforms
     ):
         return class_offsets(scores.shape, classes, None, ignore_index)
@@ -392,7 +356,6 @@ def huber_formula(
     ),
     cast="promote",
     node="HuberLossBackward0",
-    batch=per_sample,
 )
 def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     """For e = ``|input - target|``: ``e² / 2`` where e <= ``delta``, its tangent beyond."""
@@ -412,7 +375,6 @@ def huber(input: Array, target: Array, reduction: str, delta: float) -> Array:
     ),
     cast="promote",
     node="SmoothL1LossBackward0",
-    batch=per_sample,
 )
 def smooth_l1(input: Array, target: Array, reduction: str, beta: float) -> Array:
     """For e = ``|input - target|``: ``e² / (2 beta)`` where e < ``beta``, else ``e - beta / 2``."""
@@ -681,24 +643,9 @@ def layer_plan(shape: tuple[int, ...], normalized: tuple[int, ...], affine: bool
     return Plan((rows, columns), (1,), (1, columns), (0,), own, (), columns)
 
 
-def normalize_batched(call: Call) -> Any:
-    """The rule of `normalize_last`; a weight or bias for each sample is applied afterwards."""
-    input, eps, plan = call.repeated("input"), call.args["eps"], call.args["plan"]
-    plan = plan._replace(shape=(input.numel() // plan.shape[1], plan.shape[1]))
-    weight, bias = call.args["weight"], call.args["bias"]
-    if not call.is_batched("weight") and not call.is_batched("bias"):
-        return normalize_last(input, weight, bias, plan, eps, Moments())
-    out = normalize_last(input, None, None, plan._replace(affine=None), eps, Moments())
-    for name, apply in (("weight", mul), ("bias", add)):
-        if call.args[name] is not None:
-            value = call.repeated(name)
-            out = apply(out, align_dims(value, value.ndim - 1, input.ndim - 1))
-    return out
-
-
 normalize_last = normalization(
     "normalize_last", "LayerNormKernelImpl", node="NativeLayerNormBackward0",
-    batch=normalize_batched, wide=True,
+    wide=True,
 )  # fmt: skip
 
 
@@ -753,7 +700,6 @@ def stretched(v: Array, length: Array, dim: int | None) -> Array:
 @hidden_op(
     input=lambda g, size, before: mean_of_neighbours(g, size, size - 1 - before),
     node="AvgPool3DBackward0",
-    batch=merged,
     wide=True,
 )
 def mean_of_neighbours(input: Array, size: int, before: int) -> Array:

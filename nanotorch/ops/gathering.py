@@ -8,19 +8,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import given_twice, wrong_type
-from nanotorch._core.batched import (
-    DYNAMIC,
-    Call,
-    Shadow,
-    batch_tensor,
-    dimensions,
-    elementwise,
-    looped,
-    never,
-    one_by_one,
-    under_vmap,
-)
 from nanotorch._core.call_site import warn
+from nanotorch._core.doors import Valueless
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import Array, hidden_op, method, op, public
@@ -261,7 +250,7 @@ def leading_part(src: Array, index: Array) -> Array:
 
 @op(
     input=lambda g, input, dim, index: gather_backward(g, tuple(input.shape), dim, index),
-    in_order=True, batch=dimensions,
+    in_order=True,
 )  # fmt: skip
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements of ``input`` at ``index`` along ``dim``, in the shape of ``index``.
@@ -280,9 +269,7 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     return flat.take(flat_places(index, dim, steps)).reshape(index.shape)
 
 
-@hidden_op(
-    g=lambda g, dim, index: gather(g, dim, index), node="ScatterAddBackward0", batch=dimensions
-)
+@hidden_op(g=lambda g, dim, index: gather(g, dim, index), node="ScatterAddBackward0")
 def gather_backward(g: Array, shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """The gradient of `gather` by its input, of ``shape``: ``g`` added to zeros at ``index``."""
     return add_along(np.zeros(shape, g.dtype), dim, index, g)
@@ -309,7 +296,7 @@ def put_along(input: Array, dim: int, index: Array, src: Array | None, value: An
 
 SCATTER: dict[str, Any] = {
     "input": lambda g, dim, index: scatter_number(g, dim, index, 0),
-    "method": False, "overlap": False, "batch": dimensions,
+    "method": False, "overlap": False,
 }  # fmt: skip
 
 
@@ -328,7 +315,7 @@ def scatter_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 @with_inplace(
     input=lambda g: no_derivative("scatter"),
     src=lambda g: no_derivative("scatter"),
-    method=False, node=NO_DERIVATIVE, overlap=False, batch=dimensions,
+    method=False, node=NO_DERIVATIVE, overlap=False,
 )  # fmt: skip
 def scatter_combined(input: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     """Add or multiply ``src``, 0-d for a number, into ``input`` at ``index`` along ``dim``."""
@@ -391,7 +378,7 @@ def scatter_(
 @with_inplace(
     input=lambda g: g,
     src=lambda g, dim, index: gather(g, dim, index),
-    overlap=False, batch=dimensions,
+    overlap=False,
 )  # fmt: skip
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of ``input`` with elements of ``src`` added at ``index`` along ``dim``.
@@ -403,7 +390,6 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 @method
-@under_vmap(looped)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at ``indices`` along ``dim``, such as the results of `argmax` and `argsort`.
 
@@ -509,13 +495,11 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
 
 # One of two values
 
-NO_MASKS = "vmap over the mask of masked_select: each sample would have a shape of its own"
-
 
 @hidden_op(
     input=lambda g, condition: zero_where(g, ~condition),
     other=lambda g, condition: zero_where(g, condition),
-    node="WhereBackward0", batch=elementwise,
+    node="WhereBackward0",
 )  # fmt: skip
 def where_true(condition: Array, input: Array, other: Array, dtype: np.dtype | None) -> Array:
     """``input`` where ``condition`` is true and ``other`` elsewhere, in the given dtype."""
@@ -541,7 +525,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         RuntimeError: for a ``condition`` that is not bool, unless it is alone.
     """
     array: Any = condition._array if isinstance(condition, Tensor) else condition
-    if not isinstance(array, (np.ndarray, np.generic, Shadow)):
+    kinds: Any = (np.ndarray, np.generic, Valueless)
+    if not isinstance(array, kinds):
         raise wrong_type(condition, "Tensor")
     pair = input, other
     if input is None and other is None:
@@ -610,15 +595,6 @@ def scalar_value(value: Array, kind: np.dtype) -> Any:
     return value if kind.kind == "b" else number_as(value.item(), kind)
 
 
-def fill_batched(call: Call) -> Any:
-    """The rule of `mask_by_tensor`: the values of samples may differ."""
-    input, value = call.args["input"], call.args["value"]
-    if value.ndim:
-        scalar_value(value._array, input._array.dtype)
-    out = where(call.args["mask"], value.to(input.dtype), input)
-    return input.copy_(out) if call.inplace else batch_tensor(out, call.batch)
-
-
 MASKED: dict[str, Any] = {
     "input": lambda g, mask: zero_where(g, mask),
     "method": False,
@@ -626,7 +602,7 @@ MASKED: dict[str, Any] = {
 }
 
 
-@with_inplace(broadcast_copy, 2, **MASKED, node="MaskedFillBackward0", batch=elementwise)
+@with_inplace(broadcast_copy, 2, **MASKED, node="MaskedFillBackward0")
 def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
     """`masked_fill` with a number."""
     return fill_where(input, mask, number_as(value, input.dtype))
@@ -635,7 +611,7 @@ def mask_by_number(input: Array, mask: Array, value: dtypes.Number) -> Array:
 @with_inplace(
     broadcast_copy, 2, **MASKED,
     value=lambda g, mask: sum_all(zero_where(g, ~mask)),
-    node="MaskedFillBackward1", batch=fill_batched,
+    node="MaskedFillBackward1",
 )  # fmt: skip
 def mask_by_tensor(input: Array, mask: Array, value: Array) -> Array:
     """`masked_fill` with a 0-d tensor."""
@@ -664,16 +640,8 @@ def masked_fill(input: Any, mask: Tensor, value: Any) -> Any:
 # The values at a mask
 
 
-def masked_select_batched(call: Call) -> Any:
-    """The rule of `masked_select`, for one mask of all samples."""
-    if call.is_batched("mask"):
-        raise RuntimeError(NO_MASKS)
-    return one_by_one(call)
-
-
 @op(
     input=lambda g, input, mask: masked_select_backward(g, mask, tuple(input.shape)),
-    batch=masked_select_batched,
 )
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements of ``input`` where ``mask`` is true, as a vector; the two broadcast.
@@ -728,7 +696,7 @@ def masked_scatter_backward(g: Array, mask: Array, shape: tuple[int, ...]) -> Ar
     return out
 
 
-@hidden_op(batch=dimensions)
+@hidden_op()
 def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
     """Zeros of ``shape`` with the dtype of ``g``."""
     return np.zeros(shape, g.dtype)
@@ -738,7 +706,6 @@ def blank_in(g: Array, shape: tuple[int, ...]) -> Array:
 
 
 @method
-@under_vmap(never(DYNAMIC.format("nonzero")))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero, of shape ``(number, ndim)``.
 
@@ -754,7 +721,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @method
-@under_vmap(never(DYNAMIC.format("nonzero")))
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, of shape ``(number, ndim)``."""
     return nonzero(input)
@@ -810,7 +776,6 @@ def scatter_reduce_formula(
     joint=True,
     inplace=True,
     overlap=False,
-    batch=dimensions,
 )
 def scatter_reduce(
     input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True

@@ -1,17 +1,15 @@
 """Slices by index along a dimension; brackets: `tensor[index]` and `tensor[index] = value`."""
 
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
-from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import as_int, type_name
-from nanotorch._core.batched import Call, NoValues, align_dims, is_sample_of, one_by_one, shift_dim
 from nanotorch._core.call_site import count_write, warn
+from nanotorch._core.doors import NoValues
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import compact_copy, normal_dim, refuse_overlap, strides_of
@@ -51,26 +49,8 @@ WHOLE: Any = slice(None)
 # Along one dimension
 
 
-def index_select_batched(call: Call) -> Any:
-    """The rule of `index_select`: the samples join dimension ``dim``, each at its own offset."""
-    own, size = call.ndim("input"), call.batch.size
-    if not own or call.args["index"].ndim != 1:
-        return one_by_one(call)
-    dim, index = shift_dim(call.args["dim"], own), call.whole("index")
-    if not call.is_batched("index"):
-        return index_select(call.whole("input"), dim, index)
-    if not call.is_batched("input"):
-        flat = index_select(call.args["input"], dim - 1, index.reshape(-1))
-        return flat.unflatten(dim - 1, index.shape).movedim(dim - 1, 0)
-    source = call.whole("input").movedim(dim, 1)
-    rows = index + wrap(np.arange(size).reshape(-1, 1) * source.shape[1])
-    flat = index_select(source.flatten(0, 1), 0, rows.reshape(-1))
-    return flat.unflatten(0, index.shape).movedim(1, dim)
-
-
 @op(
     input=lambda g, input_shape, dim, index: index_select_backward(g, input_shape, dim, index),
-    batch=index_select_batched,
 )
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices of ``input`` at ``index`` along ``dim``; a copy.
@@ -294,7 +274,6 @@ def index_fill(input: Any, dim: int, index: Tensor, value: Any) -> Any:
 # Indexing with tensors: `index` reads, `index_put` writes. Brackets use both, below.
 
 
-MASK = "vmap over indices that are masks: each sample would have a shape of its own"
 Key = tuple[Any, ...]  # NumPy's index: an array or `slice(None)` for each dimension or mask
 
 
@@ -429,37 +408,7 @@ def in_pytorch_layout(found: Array, input: Array, key: Key) -> Array:
     return in_memory_order(found, slowest_first(found.shape, operands))
 
 
-def index_batched(call: Call) -> Any:
-    """The rule of `index`."""
-    tensors = call.args["at"].tensors
-    dims: list[int] = []
-    dim = 0
-    for t in tensors:
-        mask = t is not None and t.dtype in (dtypes.bool_, dtypes.uint8)
-        if mask and is_sample_of(t, call.batch):
-            raise RuntimeError(MASK)
-        taken = t.ndim if mask else 1
-        dims += range(dim, dim + taken) if t is not None else ()
-        dim += taken
-    together = dims[-1] - dims[0] == len(dims) - 1
-    count = max(
-        1 if t.dtype in (dtypes.bool_, dtypes.uint8) else t.ndim for t in tensors if t is not None
-    )
-    if not any(is_sample_of(t, call.batch) for t in tensors):
-        found = index(call.whole("input"), Index([None, *tensors]))
-        return found if together else found.movedim(count, 0)
-    wholes = [
-        align_dims(t._whole, t.ndim, count) if is_sample_of(t, call.batch) else t for t in tensors
-    ]
-    place = dims[0] if together else 0
-    if not call.is_batched("input"):
-        return index(call.args["input"], Index(wholes)).movedim(place, 0)
-    samples = wrap(np.arange(call.batch.size).reshape((-1,) + (1,) * count))
-    found = index(call.whole("input"), Index([samples, *wholes]))
-    return found.movedim(tuple(range(1, count + 1)), tuple(range(place + 1, place + count + 1)))
-
-
-@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at), batch=index_batched)
+@hidden_op(input=lambda g, input_shape, at: index_backward(g, input_shape, at))
 def index(input: Array, at: Index) -> Array:
     """The elements at an index of tensors, a copy; NumPy's rules decide the shape."""
     key = at.unchanged()
@@ -833,8 +782,8 @@ def try_basic_write(self: Tensor, given: Any, value: Any) -> bool:
     except (IndexError, ValueError, TypeError, OverflowError, NoValues):
         return False
     count_write(self._cell, "index assignment")
-    if watch.on:
-        note_nonfinite("index assignment", array[place], [("value", new)], None, sys._getframe(1))
+    for watcher in doors.kernels:
+        watcher.computed("index assignment", array[place], [("value", new)])
     return True
 
 

@@ -7,15 +7,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, rename, wrong_type
-from nanotorch._core.batched import (
-    Call,
-    align_dims,
-    flat_samples,
-    joined,
-    looped,
-    shift_dim,
-    under_vmap,
-)
 from nanotorch._core.dtypes import PLACE, Size
 from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
@@ -94,7 +85,7 @@ def split_gradient(g: Any, tensors_shape: Sequence[tuple[int, ...]], dim: int) -
     return parts
 
 
-@hidden_op(tensors=split_gradient, node="CatBackward0", cast="promote", in_order=True, batch=joined)
+@hidden_op(tensors=split_gradient, node="CatBackward0", cast="promote", in_order=True)
 def cat_along(tensors: Arrays, dim: int) -> Array:
     """The kernel of `cat`."""
     try:
@@ -121,7 +112,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 
 @hidden_op(
     tensors=lambda g, dim: unbind(g, dim),
-    cast="promote", node="StackBackward0", in_order=True, batch=joined,
+    cast="promote", node="StackBackward0", in_order=True,
 )  # fmt: skip
 def stack_along(tensors: Arrays, dim: int) -> Array:
     """The kernel of `stack`."""
@@ -424,19 +415,10 @@ def expand_error(shape: tuple[int, ...], size: tuple[int, ...], kind: np.dtype) 
     )
 
 
-def align_batch(call: Call, name: str) -> Tensor:
-    """The tensor of all samples, whose ndim is the length of the argument ``name``."""
-    array, wanted = call.args["input"]._array, call.args[name]
-    if array.ndim > len(wanted):
-        raise expand_error(array.shape, wanted, array.dtype)
-    return align_dims(call.whole("input"), array.ndim, len(wanted))
-
-
 # The formula may not rely on the sweep: it also serves for a view whose history is renewed.
 @hidden_op(
     input=lambda g, input_shape: sum_to(g, input_shape),
     view=True, node="ExpandBackward0",
-    batch=lambda call: expand_to(align_batch(call, "size"), (call.batch.size, *call.args["size"])),
 )  # fmt: skip
 def expand_to(input: Array, size: tuple[int, ...]) -> Array:
     """`expand` to ``size``, a tuple."""
@@ -570,7 +552,6 @@ def repeat_formula(g: Any, input_shape: tuple[int, ...], repeats: tuple[int, ...
 
 @hidden_op(
     input=repeat_formula, node="RepeatBackward0", in_order=True,
-    batch=lambda call: repeat_by(align_batch(call, "repeats"), (1, *call.args["repeats"])),
 )  # fmt: skip
 def repeat_by(input: Array, repeats: tuple[int, ...]) -> Array:
     """The kernel of `Tensor.repeat`."""
@@ -608,7 +589,6 @@ def repeat_counts(repeats: Tensor) -> Array:
 
 
 @method
-@under_vmap(looped)
 def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *,
     output_size: int | None = None,
@@ -693,18 +673,9 @@ def flipud(input: Tensor) -> Tensor:
     return flip_along(input, (0,))
 
 
-def roll_batched(call: Call) -> Any:
-    """The rule of `roll`."""
-    whole, dims, shifts = call.whole("input"), call.args["dims"], call.args["shifts"]
-    dims = () if dims is None else as_ints(dims)
-    if not dims:
-        return reshape(roll(flat_samples(whole), shifts, 1), whole.shape)
-    return roll(whole, shifts, [shift_dim(d, call.ndim("input")) for d in dims])
-
-
 @op(
     input=lambda g, shifts, dims: roll(g, [-s for s in as_ints(shifts)], dims),
-    in_order=True, batch=roll_batched,
+    in_order=True,
 )  # fmt: skip
 def roll(input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy with the elements shifted along ``dims``; elements past the end reappear at the start.

@@ -8,7 +8,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, named_tuple, rename
-from nanotorch._core.batched import Call, elementwise, leading
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
@@ -89,7 +88,7 @@ def refuse_failed(info: Array, text: str, error: type[Exception] = LinAlgError) 
 
 @hidden_op(
     input=lambda g, out: -(tr(out) @ g @ tr(out)),
-    node="LinalgInvExBackward0", batch=leading,
+    node="LinalgInvExBackward0",
 )  # fmt: skip
 def inverse_or_nan(input: Array, checked: bool = False) -> Array:
     """The inverses. A singular matrix is an error if ``checked``, else its inverse is nan."""
@@ -178,21 +177,12 @@ def solve_arrays(A: Array, B: Array, left: bool) -> Array:
     return np.linalg.solve(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-def solve_batched(call: Call) -> Any:
-    """`solve` of each sample; a vector becomes a matrix of one column."""
-    A, B = call.args["A"], call.args["B"]
-    if not is_vector(A.shape, B.shape):
-        return elementwise(call)
-    columns = {**call.args, "B": B.unsqueeze(-1)}
-    return elementwise(Call(call.op, False, columns, call.batch)).squeeze(-1)
-
-
 @hidden_op(
     A=lambda g, A, out, left: system_matrix_formula(
         solve(tr(A), g, left=left), out, out.ndim < A.ndim, left
     ),
     B=lambda g, A, left: solve(tr(A), g, left=left),
-    node="LinalgSolveExBackward0", batch=solve_batched,
+    node="LinalgSolveExBackward0",
 )  # fmt: skip
 def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     """The solutions X of ``A X = B``, or of ``X A = B``.
@@ -233,7 +223,7 @@ def solve_triangular_formula(
 
 @hidden_op(
     input=solve_triangular_formula, B=solve_triangular_formula, joint=True,
-    node="LinalgSolveTriangularBackward0", batch=elementwise,
+    node="LinalgSolveTriangularBackward0",
 )  # fmt: skip
 def solve_triangular(
     input: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -294,7 +284,7 @@ def leading_minor(A: Array) -> int:
 
 @hidden_op(
     input=cholesky_formula, aux=("info",), fields=("L", "info"),
-    node="LinalgCholeskyExBackward0", batch=leading,
+    node="LinalgCholeskyExBackward0",
 )  # fmt: skip
 def cholesky_ex(
     input: Array, *, upper: bool = False, check_errors: bool = False
@@ -376,15 +366,9 @@ def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
     return cat_along([square_qr_formula(gQ, gU, Q, U), Q @ gV], along)
 
 
-def qr_batched(call: Call) -> Any:
-    """`qr` of each sample; with the form "r", Q is empty."""
-    Q, R = leading(call)
-    return (Q.expand(call.batch.size, 0) if call.args["form"] == "r" else Q), R
-
-
 @hidden_op(
     A=qr_formula, results=("Q", "R"), fields=("Q", "R"),
-    node="LinalgQrBackward0", batch=qr_batched,
+    node="LinalgQrBackward0",
 )  # fmt: skip
 def linalg_qr(A: Array, form: str) -> tuple[Array, Array]:
     """The kernel of `qr`."""
@@ -450,7 +434,7 @@ svd_result = named_tuple("svd", "U", "S", "V")
 
 @hidden_op(
     A=svd_formula, results=("U", "S", "Vh"), fields=("U", "S", "Vh"),
-    node="LinalgSvdBackward0", batch=leading,
+    node="LinalgSvdBackward0",
 )  # fmt: skip
 def linalg_svd(A: Array, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """The singular value decomposition ``A = U diag(S) Vh``: the named tuple ``(U, S, Vh)``.
@@ -504,7 +488,7 @@ def eigh_formula(g: Any, values: Any, vectors: Any) -> Any:
 
 @hidden_op(
     input=eigh_formula, results=("values", "vectors"), fields=("eigenvalues", "eigenvectors"),
-    node="LinalgEighBackward0", batch=leading,
+    node="LinalgEighBackward0",
 )  # fmt: skip
 def eigh(input: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """The eigenvalues and eigenvectors of symmetric matrices.
@@ -544,13 +528,13 @@ def det_formula(g: Any, input: Any, out: Any) -> Any:
     return g * unsqueeze(unsqueeze(out, -1), -1) * tr(inverse_or_nan(input))
 
 
-@hidden_op(batch=leading)
+@hidden_op()
 def orientation(U: Array, Vh: Array) -> Array:
     """The sign of ``det(U) det(Vh)``, for orthogonal matrices."""
     return np.sign(np.linalg.det(U) * np.linalg.det(Vh))
 
 
-@op(input=det_formula, node="LinalgDetBackward0", batch=leading)
+@op(input=det_formula, node="LinalgDetBackward0")
 def det(input: Array) -> Array:
     """The determinants of square matrices, ``(..., n, n)``."""
     check_matrices("linalg.det", input)
@@ -570,7 +554,7 @@ slogdet_result = named_tuple("slogdet", "sign", "logabsdet")
         else unsqueeze(unsqueeze(g[1], -1), -1) * tr(inverse_or_nan(A))
     ),
     results=("sign", "logabsdet"), fields=("sign", "logabsdet"),
-    node="LinalgSlogdetBackward0", batch=leading,
+    node="LinalgSlogdetBackward0",
 )  # fmt: skip
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
     """The signs of determinants and the logarithms of their sizes: ``(sign, logabsdet)``."""
@@ -671,7 +655,7 @@ def lu_factor_formula(g: Any, out: Any, pivots: Any) -> Any:
     return exchanges(pivots, out) @ both
 
 
-@hidden_op(batch=leading)
+@hidden_op()
 def exchanges(pivots: Array, like: Array) -> Array:
     """The permutation matrices P with ``A = P L U``, in the dtype of ``like``."""
     flat, m = pivots.reshape(-1, pivots.shape[-1]), like.shape[-2]
@@ -685,7 +669,7 @@ def exchanges(pivots: Array, like: Array) -> Array:
     return P.reshape(*pivots.shape[:-1], m, m)
 
 
-@hidden_op(A=lu_factor_formula, aux=("pivots",), node="LinalgLuFactorExBackward0", batch=leading)
+@hidden_op(A=lu_factor_formula, aux=("pivots",), node="LinalgLuFactorExBackward0")
 def linalg_lu_factor(A: Array, pivot: bool) -> tuple[Array, Array]:
     """The kernel of `lu_factor`."""
     check_ndim("lu_factor", A, 2)
@@ -712,7 +696,7 @@ def lu_unpack_formula(g: Any, input: Any) -> Any:
     return out
 
 
-@hidden_op(input=lu_unpack_formula, results=("L", "U"), node="LuUnpackBackward0", batch=leading)
+@hidden_op(input=lu_unpack_formula, results=("L", "U"), node="LuUnpackBackward0")
 def unpacked(input: Array) -> tuple[Array, Array]:
     """L and U of a matrix that holds both."""
     k = min(input.shape[-2:])
@@ -851,7 +835,7 @@ def pinv_formula(g: Any, input: Any, out: Any) -> Any:
     return -tr(K @ P) + (gt - A @ K) @ P @ Pt + PtK - (PtK @ P) @ A
 
 
-@hidden_op(input=pinv_formula, node="LinalgPinvBackward0", batch=leading)
+@hidden_op(input=pinv_formula, node="LinalgPinvBackward0")
 def pseudoinverse(input: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     """The kernel of `pinv`."""
     check_ndim("linalg.pinv", input, 2)
@@ -936,7 +920,7 @@ def matrix_exp_formula(g: Any, input: Any) -> Any:
     return linalg_matrix_exp(cat_along([top, bottom], row))[..., :n, n:]
 
 
-@hidden_op(input=matrix_exp_formula, batch=leading, wide=True)
+@hidden_op(input=matrix_exp_formula, wide=True)
 def linalg_matrix_exp(input: Array) -> Array:
     """The exponential of square matrices, ``(..., n, n)``.
 
@@ -974,7 +958,7 @@ def cholesky_solve_formula(g: Any, input2: Any, out: Any, upper: bool) -> tuple[
     return first, -(input2 @ common) if upper else -(common @ input2)
 
 
-@op(input=cholesky_solve_formula, input2=cholesky_solve_formula, joint=True, batch=elementwise)
+@op(input=cholesky_solve_formula, input2=cholesky_solve_formula, joint=True)
 def cholesky_solve(input: Array, input2: Array, upper: bool = False) -> Array:
     """The solutions X of ``A X = input``, where ``input2`` is the Cholesky factor of A.
 

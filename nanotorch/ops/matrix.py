@@ -5,17 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core import dtypes
+from nanotorch._core import doors, dtypes
 from nanotorch._core.arguments import ABSENT
-from nanotorch._core.batched import (
-    Batch,
-    Call,
-    align_dims,
-    all_values,
-    leading,
-    one_by_one,
-    under_vmap,
-)
 from nanotorch._core.call_site import count_write, describe_range
 from nanotorch._core.dtypes import Number
 from nanotorch._core.grad_mode import mode
@@ -24,7 +15,7 @@ from nanotorch._core.layout import existing_dim
 from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
-from nanotorch._core.tensor import Tensor, observers, wrap
+from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import (
     check_first_tensors,
     check_same_dtype,
@@ -89,7 +80,6 @@ def ordered_product(a: Any, b: Any, strides: tuple[int, ...]) -> Any:
 @op(
     input=lambda g, mat2, input_strides: ordered_product(g, t(mat2), input_strides),
     mat2=lambda g, input, mat2_strides: ordered_product(t(input), g, mat2_strides),
-    batch=lambda call: products_batched(call, check_mm, "mm"),
     wide=True,
 )
 def mm(input: Array, mat2: Array) -> Array:
@@ -124,7 +114,6 @@ def check_mv(mat: Array, vec: Array) -> None:
 @op(
     input=lambda g, vec: reshape(g, (-1, 1)) * vec,
     vec=lambda g, input: mv(t(input), g),
-    batch=lambda call: mv_batched(call),
     wide=True,
 )
 def mv(input: Array, vec: Array) -> Array:
@@ -150,7 +139,6 @@ def check_vectors(a: Array, b: Array) -> None:
 @op(
     input=lambda g, tensor: g * tensor,
     tensor=lambda g, input: g * input,
-    batch=lambda call: dot_batched(call),
     wide=True,
 )
 def dot(input: Array, tensor: Array) -> Array:
@@ -182,7 +170,6 @@ def check_bmm(a: Array, b: Array, kernel: str = "bmm") -> None:
 @op(
     input=lambda g, mat2: bmm(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: bmm(transpose(input, 1, 2), g),
-    batch=lambda call: products_batched(call, check_bmm),
     wide=True,
 )
 def bmm(input: Array, mat2: Array) -> Array:
@@ -203,7 +190,6 @@ def is_repeated(a: Array) -> bool:
     input=lambda g, mat2: products_of_samples(g, transpose(mat2, 1, 2)),
     mat2=lambda g, input: products_of_samples(transpose(input, 1, 2), g),
     node="BmmBackward0",
-    batch=lambda call: products_batched(call, check_bmm),
     wide=True,
 )
 def products_of_samples(input: Array, mat2: Array) -> Array:
@@ -221,45 +207,12 @@ def products_of_samples(input: Array, mat2: Array) -> Array:
     return np.matmul(input, mat2)
 
 
-def products_batched(call: Call, check: Any, *named: str) -> Any:
-    """The product of two matrices, or of two batches of matrices, of each sample."""
-    first, second = call.op.inputs[-2:]
-    check(*named, call.args[first]._array, call.args[second]._array)
-    a, b = call.whole(first), call.whole(second)
-    each = a.ndim == b.ndim == 3 and call.is_batched(first) and call.is_batched(second)
-    return products_of_samples(a, b) if each else matmul(a, b)
-
-
-def mv_batched(call: Call) -> Any:
-    """The product of a matrix and a vector of each sample."""
-    matrix, vector = call.args["input"], call.args["vec"]
-    check_mv(matrix._array, vector._array)
-    if not call.is_batched("input"):
-        return matmul(call.whole("vec"), t(matrix))
-    if not call.is_batched("vec"):
-        return matmul(call.whole("input"), vector)
-    return squeeze_one(matmul(call.whole("input"), unsqueeze(call.whole("vec"), -1)), -1)
-
-
-def dot_batched(call: Call) -> Any:
-    """The product of two vectors of each sample."""
-    first, second = call.op.inputs
-    check_vectors(call.args[first]._array, call.args[second]._array)
-    if not call.is_batched(first):
-        first, second = second, first
-    if not call.is_batched(second):
-        return matmul(call.whole(first), call.args[second])
-    row, column = unsqueeze(call.whole(first), 1), unsqueeze(call.whole(second), 2)
-    return reshape(matmul(row, column), (call.batch.size,))
-
-
 # `matmul`
 
 
 @hidden_op(
     input=lambda g: unsqueeze(g, 0),
     node="SqueezeBackward4",
-    batch=lambda call: call.whole("input").select(1, 0),
 )
 def squeeze_fresh(input: Array) -> Array:
     """The only row of a new matrix, as a vector; not a view, since the matrix is not shared."""
@@ -399,26 +352,6 @@ def add_scaled(out: Array, input: Array, beta: Number) -> Array:
     return out
 
 
-def addmm_batched(call: Call, product: Any) -> Any:
-    """``beta * input + alpha * product`` of each sample; in place for an in-place call."""
-    alpha, beta = call.args["alpha"], call.args["beta"]
-    out, own = scale_array(product, alpha), call.args["input"]._array
-    if not any(call.is_batched(name) for name in call.op.inputs[1:]):
-        out = unsqueeze(out, 0)
-    wanted = out._array.shape[1:]
-    if own.ndim > len(wanted) or any(
-        n not in (1, m) for n, m in zip(reversed(own.shape), reversed(wanted), strict=False)
-    ):
-        raise expand_error(own.shape, wanted, own.dtype)
-    if beta != 0:
-        input = call.whole("input")
-        if call.is_batched("input"):
-            input = align_dims(input, own.ndim, len(wanted))
-        out = out + scale_array(input, beta)
-    out = expand_to(out, (call.batch.size, *wanted))
-    return call.whole("input").copy_(out) if call.inplace else out
-
-
 ADDED: dict[str, Any] = {
     "input": lambda g, beta: scale_array(g, beta),
     "inplace": True, "overlap": True, "wide": True,
@@ -433,7 +366,6 @@ ADDED: dict[str, Any] = {
     mat2=lambda g, mat1, mat2_strides, alpha: scale_array(
         ordered_product(t(mat1), g, mat2_strides), alpha
     ),
-    batch=lambda call: addmm_batched(call, products_batched(call, check_mm, "addmm")),
 )
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
     """``beta * input + alpha * (mat1 @ mat2)``; ``input`` broadcasts.
@@ -457,7 +389,6 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Nu
     **ADDED,
     batch1=lambda g, batch2, alpha: scale_array(bmm(g, transpose(batch2, 1, 2)), alpha),
     batch2=lambda g, batch1, alpha: scale_array(bmm(transpose(batch1, 1, 2), g), alpha),
-    batch=lambda call: addmm_batched(call, products_batched(call, check_bmm)),
 )
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1
@@ -587,18 +518,6 @@ def add_product(bias: Tensor, mat1: Tensor, mat2: Tensor) -> Tensor:
 LINEAR_OUT = Out("linear", strict=True)
 
 
-def linear_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`linear` of each sample.
-
-    The bias is not added in place: samples with different biases may share one product.
-    """
-    given = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
-    bias = given.pop("bias", None)
-    out = function(**given)
-    return out if bias is None else out + bias
-
-
-@under_vmap(linear_batched)
 def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -618,7 +537,7 @@ def linear(input: Any, weight: Any, bias: Any = None, *, out: Any = None) -> Ten
         and x.shape[-1] == matrix.shape[1]
         and bias._array.shape == matrix.shape[:1]
         and matrix.strides[0] > matrix.strides[1]  # `addmm` lays out gradients like its operands
-        and not observers
+        and not doors.nodes
         and not mode.transforms
     ):
         if x.ndim == 2 and x.strides[0] >= x.strides[1]:
@@ -661,19 +580,6 @@ def check_indices(name: str, indices: Array) -> None:
         )
 
 
-def embedding_batched(call: Call) -> Any:
-    """`embedding_rows` of each sample; the samples' own weights are joined to one table."""
-    if not call.is_batched("weight"):
-        return call.again(indices=call.whole("indices"))
-    if call.args["padding_idx"] >= 0 or call.args["scale_grad_by_freq"]:
-        return one_by_one(call)
-    weight, indices = call.whole("weight"), call.repeated("indices")
-    size, rows = weight.shape[:2]
-    check_range(all_values(indices), rows)
-    starts = np.arange(size).reshape((-1,) + (1,) * (indices.ndim - 1)) * rows
-    return call.again(weight=weight.flatten(0, 1), indices=indices + wrap(starts))
-
-
 def check_range(indices: Array, rows: int) -> None:
     """Raise IndexError for indices outside of a table of ``rows`` rows."""
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
@@ -685,7 +591,7 @@ def check_range(indices: Array, rows: int) -> None:
     weight=lambda g, weight_shape, indices, padding_idx, scale_grad_by_freq: (
         embedding_dense_backward(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
     ),
-    node="EmbeddingBackward0", batch=embedding_batched,
+    node="EmbeddingBackward0",
 )  # fmt: skip
 def embedding_rows(
     weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool
@@ -839,7 +745,7 @@ def bag_maxima(weight: Array, indices: Any, bags: Any, filled: Any) -> tuple[Arr
 # One-hot vectors
 
 
-@hidden_op(batch=leading)
+@hidden_op()
 def one_hot_rows(input: Array, num_classes: int) -> Array:
     """One-hot rows ``(*input.shape, num_classes)``: 1 at the index of the class, 0 elsewhere."""
     if input.size and input.max() >= num_classes:

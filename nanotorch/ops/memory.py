@@ -20,19 +20,8 @@ from nanotorch._core.arguments import (
     require_bool,
     with_memory_errors,
 )
-from nanotorch._core.batched import (
-    Batch,
-    Call,
-    NoValues,
-    all_values,
-    elementwise,
-    function_in_batch,
-    in_place,
-    make_sample,
-    replace_sample,
-    under_vmap,
-)
 from nanotorch._core.call_site import count_write
+from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import Number, bfloat16, check_integer_range, require_cpu
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
@@ -105,16 +94,9 @@ def element_positions(layout: Layout) -> np.ndarray:
     return at
 
 
-def strided_view_batched(call: Call) -> Any:
-    """`strided_view` of each sample; an offset counts from the sample's first element."""
-    whole, (sizes, strides, offset) = call.whole("input"), call.args["layout"]
-    start = layout_of(all_values(whole))[2] + offset - call.args["source"][2]
-    return as_strided(whole, (call.batch.size, *sizes), (whole.stride(0), *strides), start)
-
-
 @hidden_op(
     input=lambda g, layout, source: relaid(g, layout, source, source),
-    view=True, node="AsStridedBackward0", batch=strided_view_batched,
+    view=True, node="AsStridedBackward0",
 )  # fmt: skip
 def strided_view(input: Array, layout: Layout, source: Layout) -> Array:
     """A view, with ``layout``, of the memory of ``input``; its own layout is ``source``."""
@@ -141,31 +123,12 @@ def relaid(g: Array, layout: Layout, source: Layout, over: Layout) -> Array:
     return memory[from_]
 
 
-def as_strided_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`as_strided` of each sample, by one view of the whole batch."""
-    given = dict(zip(("input", "size", "stride", "storage_offset"), args, strict=False)) | kwargs
-    whole = given["input"]._whole
-    first = layout_of(all_values(whole))[2]
-    sizes, strides, offset = checked_layout(
-        (tuple(whole.shape[1:]), whole.stride()[1:], first), given["size"], given["stride"],
-        given.get("storage_offset"),
-    )  # fmt: skip
-    start = offset - first
-    end, own = [
-        memory_extent(n, s) for n, s in ((sizes, strides), (whole.shape[1:], whole.stride()[1:]))
-    ]
-    require(0 in sizes or 0 <= start <= start + end <= own, "as_strided(): beyond a sample")
-    every = whole, (batch.size, *sizes), (whole.stride(0), *strides), offset
-    return make_sample(function_in_batch(function, as_strided_batched, False, every, {}), batch)
-
-
 def memory_extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
     """The number of elements from the first one of a layout to the last one in memory."""
     return 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
 
 
 @method
-@under_vmap(as_strided_batched)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with the given sizes, strides and offset, in elements.
 
@@ -253,7 +216,7 @@ def with_inplace(
     return declare
 
 
-@hidden_op(batch=elementwise)
+@hidden_op()
 def blank(input: Array) -> Array:
     """Zeros like ``input``: the gradient of values that were overwritten."""
     return np.zeros(input.shape, input.dtype)
@@ -265,7 +228,7 @@ def blank(input: Array) -> Array:
 @inplace(
     input=lambda g: blank(g),
     other=lambda g: g,
-    node="torch::autograd::CopyBackwards", batch=elementwise,
+    node="torch::autograd::CopyBackwards",
 )  # fmt: skip
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``; broadcasts and converts it."""
@@ -306,7 +269,6 @@ def filled_with_number(input: Array, value: Number) -> Array:
     input=lambda g: blank(g),
     value=lambda g: sum_all(g),
     node="FillBackward3", overlap=True, expanded="",
-    batch=lambda call: copied_into(call.args["input"], call.args["value"]),
 )  # fmt: skip
 def filled_with_tensor(input: Array, value: Array) -> Array:
     """Write the value of a 0-d tensor to every element."""
@@ -339,7 +301,6 @@ method(zero, name="zero_", public=False)
 
 
 @method(public=False)
-@under_vmap(in_place)
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Write a number to the main diagonal, where all indices are equal; returns the tensor.
 
@@ -437,7 +398,8 @@ def inplace_view(function: Any) -> None:
                 raise type(error)(str(error).replace(f"{name}()", f"{name}_()", 1)) from None
             return become_view(self, view, undo)
         except NoValues:
-            return replace_sample(self, function(self, *args, **kwargs))
+            sample: Any = self
+            return sample._become(function(self, *args, **kwargs))
 
     replaced.__doc__ = f"In-place `{name}`."
     method(replaced, name=f"{name}_", public=False)
@@ -552,7 +514,6 @@ def square_(input: Tensor) -> Tensor:
 
 
 @method(public=False)
-@under_vmap(in_place)
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each element ``x`` by ``callable(x)``; returns the tensor. Slow, no gradient.
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, with_memory_errors
-from nanotorch._core.batched import dimensions, elementwise, one_by_one
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.dtypes import dtype as DType
@@ -34,7 +33,7 @@ from nanotorch.ops.arguments import (
 from nanotorch.ops.creation import contiguous, meshgrid, new_leaf
 from nanotorch.ops.elementwise import NO_BOOL, NO_BOOLS, plus_number, refuse_bool, zero_where
 from nanotorch.ops.joining import common_shape, expand_to, stack
-from nanotorch.ops.matrix import bmm, check_vectors, dot, dot_batched, mm, product
+from nanotorch.ops.matrix import bmm, check_vectors, dot, mm, product
 from nanotorch.ops.reduction import norm_along, norm_formula, normal_dims, sum_along
 from nanotorch.ops.shape import (
     diagonal,
@@ -69,7 +68,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 @op(
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
-    batch=dot_batched,
     wide=True,
 )
 def vdot(input: Array, other: Array) -> Array:
@@ -164,7 +162,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 @hidden_op(
     input=lambda g, other, dim: cross_along(other, g, dim),
     other=lambda g, input, dim: cross_along(g, input, dim),
-    node="LinalgCrossBackward0", batch=dimensions, wide=True,
+    node="LinalgCrossBackward0", wide=True,
 )  # fmt: skip
 def cross_along(input: Array, other: Array, dim: int) -> Array:
     """The cross products of vectors of 3 elements along one dimension."""
@@ -219,7 +217,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     input=lambda g, input_shape: diagonal_backward(
         expand_to(g, (min(input_shape),)), input_shape, 0, 0, 1
     ),
-    batch=lambda call: sum_along(diagonal(call.whole("input"), 0, 1, 2), (1,), False),
     wide=True,
 )
 def trace(input: Array) -> Array:
@@ -368,7 +365,7 @@ def dist_formula(g: Any, input: Any, other: Any, out: Any, p: float) -> tuple[An
 
 @op(
     **dict.fromkeys(("input", "other"), dist_formula), joint=True, cast="promote", numbers=False,
-    batch=one_by_one, wide=True, refuse_bool=NO_BOOL,
+    wide=True, refuse_bool=NO_BOOL,
 )  # fmt: skip
 def dist(input: Array, other: Array, p: Number = 2) -> Array:
     """The norm of order ``p`` of ``input - other``: see `torch.linalg.vector_norm`.
@@ -394,7 +391,6 @@ def cdist_formula(g: Any, x1: Any, x2: Any, out: Any, p: float) -> tuple[Any, An
 
 @hidden_op(
     x1=cdist_formula, x2=cdist_formula, joint=True, node="CdistBackward0", in_order=True,
-    batch=elementwise,
 )  # fmt: skip
 def distances(x1: Array, x2: Array, p: float, by_product: bool) -> Array:
     """The kernel of `cdist`."""
@@ -470,7 +466,7 @@ def renorm_formula(g: Any, input: Any, p: float, dim: int, maxnorm: float) -> An
     return zero_where(g, beyond) + zero_where(g * scale + through, ~beyond)
 
 
-@op(input=renorm_formula, inplace=True, in_order=True, batch=one_by_one, wide=True)
+@op(input=renorm_formula, inplace=True, in_order=True, wide=True)
 def renorm(input: Array, p: Number, dim: int, maxnorm: Number) -> Array:
     """``input`` with each slice along ``dim`` scaled to a norm (order ``p``) up to ``maxnorm``.
 
@@ -567,7 +563,7 @@ def turned(equation: str, number: int) -> str:
     a=lambda g, b, c, equation: trilinear(g, b, c, turned(equation, 0)),
     b=lambda g, a, c, equation: trilinear(a, g, c, turned(equation, 1)),
     c=lambda g, a, b, equation: trilinear(a, b, g, turned(equation, 2)),
-    batch=one_by_one, in_order=True, wide=True,
+    in_order=True, wide=True,
 )  # fmt: skip
 def trilinear(a: Array, b: Array, c: Array, equation: str) -> Array:
     """`einsum` of three arrays, in which each label is in two of them, or in one and the result."""

@@ -1,6 +1,5 @@
 """Random number generators, random tensors, and tensors filled with random numbers."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -8,28 +7,13 @@ from typing import Any, Self, SupportsInt, Unpack
 
 import numpy as np
 
-from nanotorch._core import random
-from nanotorch._core.anomaly import note_nonfinite, watch
+from nanotorch._core import doors, random
 from nanotorch._core.arguments import (
     as_int,
     find_argument,
     to_integer,
     with_memory_errors,
     wrong_type,
-)
-from nanotorch._core.batched import (
-    Batch,
-    Batched,
-    FunctionRule,
-    active,
-    batch_tensor,
-    flat_args,
-    function_in_batch,
-    make_sample,
-    map_args,
-    stacked,
-    take_sample,
-    under_vmap,
 )
 from nanotorch._core.call_site import count_write, current_site
 from nanotorch._core.dtypes import CPU, INT64, device, int64
@@ -42,7 +26,7 @@ from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import check_tensors, no_form, parse_shape
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
-from nanotorch.ops.creation import Options, empty, new_leaf, numpy_dtype
+from nanotorch.ops.creation import Options, new_leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
 
@@ -159,139 +143,6 @@ def fork_rng(
             set_rng_state(state)
 
 
-# Random numbers under `vmap`: an error, the same for all samples, or different ones.
-#
-# A function draws different numbers for all samples at once, in PyTorch's order. The next outer
-# `vmap` applies its own rule to this call.
-
-
-ERROR = (
-    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-)
-SAME = "vmap with randomness='same' of a tensor that differs between samples"
-IN_PLACE = "vmap with randomness='different' fills in place only what differs between samples"
-
-
-def call_outside_batch(function: Any, rule: FunctionRule, args: Any, kwargs: Any) -> Any:
-    """Call the function by the rule of the next outer `vmap`, or directly if there is none."""
-    held = active.batches
-    active.batches = held[:-1]
-    try:
-        return function_in_batch(function, rule, True, args, kwargs)
-    finally:
-        active.batches = held
-
-
-def has_sample(args: Any, kwargs: Any, batch: Batch) -> bool:
-    """Whether an argument is a sample of the batch."""
-    return any(isinstance(v, Batched) and v._batch is batch for v in flat_args((args, kwargs)))
-
-
-def refuse_error(batch: Batch) -> None:
-    """Refuse random numbers if the batch's mode of randomness is "error"."""
-    if batch.randomness == "error":
-        raise RuntimeError(ERROR)
-
-
-def sized(several: bool) -> FunctionRule:
-    """The rule of functions of a shape: ``several`` arguments, or the last argument."""
-
-    def rule(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-        refuse_error(batch)
-        if any(isinstance(value, Tensor) for value in flat_args((args, kwargs))):
-            return by_values(function, batch, args, kwargs)
-        if batch.randomness == "same":
-            return call_outside_batch(function, rule, args, kwargs)
-        size = kwargs.get("size")
-        if several:
-            shape, args = parse_shape("rand", args, size), ()
-        elif size is None:
-            shape, args = tuple(args[-1]), args[:-1]
-        else:
-            shape = tuple(size)
-        drawn = call_outside_batch(function, rule, args, {**kwargs, "size": (batch.size, *shape)})
-        return make_sample(drawn, batch)
-
-    return rule
-
-
-def alike(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of functions that use only the shape and dtype of a tensor."""
-    refuse_error(batch)
-    input, *rest = args
-    if batch.randomness == "same":
-        model = empty(tuple(input.shape), dtype=input.dtype)
-        return call_outside_batch(function, alike, (model, *rest), kwargs)
-    whole = batch_tensor(input.detach(), batch).contiguous()
-    return make_sample(call_outside_batch(function, alike, (whole, *rest), kwargs), batch)
-
-
-def by_values(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of functions that draw a number for each element of their tensors."""
-    refuse_error(batch)
-    if batch.randomness == "same":
-        if has_sample(args, kwargs, batch):
-            raise RuntimeError(SAME)
-        return call_outside_batch(function, by_values, args, kwargs)
-    shape = next(v for v in flat_args((args, kwargs)) if isinstance(v, Tensor)).shape
-
-    def whole(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        return batch_tensor(value.expand(shape) if value.ndim < len(shape) else value, batch)
-
-    given = map_args((args, kwargs), whole)
-    return make_sample(call_outside_batch(function, by_values, *given), batch)
-
-
-def by_rows(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of `multinomial`, whose input is a vector or a matrix of rows of weights."""
-    refuse_error(batch)
-    input = args[0]
-    if batch.randomness == "same" or input.ndim == 1:
-        return by_values(function, batch, args, kwargs)
-    whole = batch_tensor(input, batch)
-    drawn = call_outside_batch(function, by_rows, (whole.flatten(0, 1), *args[1:]), kwargs)
-    return make_sample(drawn.unflatten(0, whole.shape[:2]), batch)
-
-
-def filling(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of functions that fill a tensor."""
-    refuse_error(batch)
-    input, *rest = args
-    mine = isinstance(input, Batched) and input._batch is batch
-    if batch.randomness == "same":
-        if has_sample(rest, kwargs, batch):
-            raise RuntimeError(SAME)
-        if not mine:
-            return call_outside_batch(function, filling, args, kwargs)
-        model = empty(tuple(input.shape), dtype=input.dtype)
-        return input.copy_(call_outside_batch(function, filling, (model, *rest), kwargs))
-    if not mine:
-        raise RuntimeError(IN_PLACE)
-    given = [
-        batch_tensor(v.expand(input.shape), batch) if isinstance(v, Tensor) else v for v in rest
-    ]
-    call_outside_batch(function, filling, (input._whole, *given), kwargs)
-    return input
-
-
-def each(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """The rule of other functions: a call for each sample; for "same", from the same state."""
-    refuse_error(batch)
-    if batch.randomness == "same" and not has_sample(args, kwargs, batch):
-        return call_outside_batch(function, each, args, kwargs)
-    state = default_generator.get_state()
-    found = []
-    for k in range(batch.size or 1):
-        if batch.randomness == "same":
-            default_generator.set_state(state)
-        given = map_args((args, kwargs), lambda v, k=k: take_sample(v, batch, k))  # type: ignore[misc]
-        found.append(call_outside_batch(function, each, *given))
-    return make_sample(stacked(found, batch.size), batch)
-
-
 # Filling a tensor in place with random numbers.
 #
 # The result does not depend on the former values, so their gradient is zeros. Numbers are drawn in
@@ -344,16 +195,16 @@ def fill(
     target = array if array.flags.c_contiguous else memory_order(array)
     target[...] = draw(target.shape, array.dtype)
     count_write(input._writes or input._cell, "a random fill", 3)
-    if watch.on:
-        note_nonfinite("a random fill", input, [], None, sys._getframe(1))
+    for watcher in doors.kernels:
+        watcher.computed("a random fill", input, [])
     if node is not None:
         rebase(input, node)
     return input
 
 
 def filling_method(function: Any) -> Any:
-    """Register a method that fills its tensor, with its rule under `vmap`."""
-    return method(under_vmap(filling, random=True)(function), public=False)
+    """Register a method that fills its tensor."""
+    return method(function, public=False)
 
 
 def random_limits(
@@ -480,7 +331,6 @@ Sizes = int | Sequence[int]
 
 
 @public
-@under_vmap(sized(True), random=True)
 def rand(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
@@ -501,7 +351,6 @@ def rand(
 
 
 @public
-@under_vmap(sized(True), random=True)
 def randn(
     *sizes: Any, size: Sizes | None = None, generator: Generator | None = None,
     dtype: DType | None = None, **options: Unpack[Options],
@@ -512,7 +361,6 @@ def randn(
 
 
 @public
-@under_vmap(sized(False), random=True)
 def randint(
     *bounds: Any, low: int = 0, high: int | None = None, size: Sizes | None = None,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
@@ -550,7 +398,6 @@ def randint(
 
 
 @public
-@under_vmap(each, random=True)
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: DType = int64, **options: Unpack[Options]
 ) -> Tensor:
@@ -582,7 +429,6 @@ def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
 
 
 @public
-@under_vmap(alike, random=True)
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -594,7 +440,6 @@ def rand_like(
 
 
 @public
-@under_vmap(alike, random=True)
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None,
     **options: Unpack[Options],
@@ -607,7 +452,6 @@ def randn_like(
 
 
 @public
-@under_vmap(alike, random=True)
 def randint_like(
     input: Tensor, *bounds: int, low: int = 0, high: int | None = None,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
@@ -629,7 +473,6 @@ def randint_like(
 
 
 @method
-@under_vmap(by_values, random=True)
 def bernoulli(input: Any, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """A tensor of 0 and 1 like ``input``; the elements of ``input`` are the probabilities of 1.
 
@@ -656,7 +499,6 @@ def draw_with_chance(input: Array, p: float, generator: Generator | None) -> Arr
 
 
 @public
-@under_vmap(sized(False), random=True)
 def normal(
     mean: Tensor | float, std: Tensor | float = 1.0, size: Sizes | None = None, *,
     generator: Generator | None = None, dtype: DType | None = None, **options: Unpack[Options],
@@ -701,7 +543,6 @@ def record_zero_gradient(out: Tensor, name: str, *inputs: Tensor) -> Tensor:
 
 
 @method
-@under_vmap(by_rows, random=True)
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *,
     generator: Generator | None = None,

@@ -19,7 +19,6 @@ from nanotorch._core.arguments import (
     named_tuple,
     rename,
 )
-from nanotorch._core.batched import Call, along, dimensions, flat_samples, leading, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.dtypes import dtype as DType
@@ -66,7 +65,7 @@ def kept_shape(shape: Sequence[int], dim: tuple[int, ...]) -> tuple[int, ...]:
 
 @hidden_op(
     input=lambda g, dim, keepdim: sum_along(g, dim, keepdim),
-    node="ExpandBackward0", batch=dimensions,
+    node="ExpandBackward0",
 )  # fmt: skip
 def spread(input: Array, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> Array:
     """A reduced array repeated along ``dim`` to ``shape`` again: the adjoint of a sum."""
@@ -82,11 +81,6 @@ def spread_all(g: Any, shape: tuple[int, ...]) -> Any:
     return spread(g, shape, tuple(range(len(shape))), False)
 
 
-def all_batched(call: Call, along: Any) -> Any:
-    """`sum_all`, `mean_all` or `prod_all` for samples: ``along`` is the one along dimensions."""
-    return along(flat_samples(call.whole("input")), (1,), False, call.args["dtype"])
-
-
 # Sums
 
 
@@ -99,7 +93,7 @@ def sum_dtype(input: Array, dtype: DType | None) -> np.dtype:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g, input_shape),
-    node="SumBackward0", batch=lambda call: all_batched(call, sum_along),
+    node="SumBackward0",
 )  # fmt: skip
 def sum_all(input: Array, dtype: DType | None = None) -> Array:
     """The sum of all elements."""
@@ -173,7 +167,7 @@ def require_mean_dtype(input: Array, dtype: DType | None) -> None:
 
 @hidden_op(
     input=lambda g, input_shape: spread_all(g / (math.prod(input_shape) or 1), input_shape),
-    node="MeanBackward0", batch=lambda call: all_batched(call, mean_along),
+    node="MeanBackward0",
 )  # fmt: skip
 def mean_all(input: Array, dtype: DType | None = None) -> Array:
     """The mean of all elements."""
@@ -329,7 +323,6 @@ def prod_all_formula(g: Any, input: Any, out: Any) -> Any:
 
 @hidden_op(
     input=prod_all_formula, node="ProdBackward0",
-    batch=lambda call: all_batched(call, prod_along),
 )  # fmt: skip
 def prod_all(input: Array, dtype: DType | None = None) -> Array:
     """The product of all elements."""
@@ -398,7 +391,7 @@ def rows_without_one(input: Array) -> Array:
     return rows
 
 
-@hidden_op(input=lambda g: without_diagonal(g), batch=leading)
+@hidden_op(input=lambda g: without_diagonal(g))
 def without_diagonal(input: Array) -> Array:
     """A copy with zeros on the diagonal of the last two dimensions."""
     out = input.copy()
@@ -631,17 +624,13 @@ def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
 # Along one dimension, with the index of the chosen element
 
 
-@hidden_op(
-    input=lambda g, positions, dim, size: put_along(g, positions, dim, size), batch=dimensions
-)
+@hidden_op(input=lambda g, positions, dim, size: put_along(g, positions, dim, size))
 def take_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """The elements at ``positions`` along ``dim``; ``positions`` has size 1 there."""
     return np.take_along_axis(input, positions, dim)
 
 
-@hidden_op(
-    input=lambda g, positions, dim, size: take_along(g, positions, dim, size), batch=dimensions
-)
+@hidden_op(input=lambda g, positions, dim, size: take_along(g, positions, dim, size))
 def put_along(input: Array, positions: Array, dim: int, size: int) -> Array:
     """Zeros with ``input`` at ``positions`` along ``dim``: the adjoint of `take_along`."""
     shape = list(positions.shape)
@@ -710,7 +699,6 @@ def define_extremum(name: str, word: str, pair: Any, reduce: Any, find: Any) -> 
     )
     whole = hidden_op(
         input=extremum_all_formula, node=f"{title}Backward1",
-        batch=lambda call: several(flat_samples(call.whole("input")), (1,), False),
     )(rename(of_all, f"{name}_all"))  # fmt: skip
     single = hidden_op(**CHOSEN, node=f"{title}Backward0")(rename(along_dim, f"{name}_along"))
 
@@ -780,7 +768,6 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
 
 
 @method
-@under_vmap(along)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the greatest element, of all (flat) or along ``dim``; the first of equal ones.
 
@@ -791,7 +778,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 
 @method
-@under_vmap(along)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element; arguments and errors as for `argmax`."""
     return arg_extremum("argmin", np.argmin, input, dim, keepdim)
@@ -805,21 +791,18 @@ def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor
 
 
 @method
-@under_vmap(along)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are nonzero, overall or along ``dim``."""
     return reduce_truth(np.all, input, dim, keepdim)
 
 
 @method
-@under_vmap(along)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether any element is nonzero, overall or along ``dim``."""
     return reduce_truth(np.any, input, dim, keepdim)
 
 
 @method
-@under_vmap(along)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of nonzero elements, overall or along ``dim``."""
     found = np.count_nonzero(input._array, normal_dims(dim, input.ndim))

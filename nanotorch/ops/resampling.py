@@ -10,7 +10,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from nanotorch._core.arguments import as_int, as_ints, rename, require_bool, with_memory_errors
-from nanotorch._core.batched import Call, merged, split_samples
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import OPS, Array, hidden_op, op, public
@@ -136,7 +135,7 @@ def apply_along_dims(input: Array, maps: Maps, back: bool = False) -> Array:
     return out.astype(input.dtype, copy=False)
 
 
-@hidden_op(input=lambda g, maps, back: resample(g, maps, not back), batch=merged, wide=True)
+@hidden_op(input=lambda g, maps, back: resample(g, maps, not back), wide=True)
 def resample(input: Array, maps: Maps, back: bool = False) -> Array:
     """``maps`` applied along the last dimensions, or their adjoints if ``back``."""
     return apply_along_dims(input, maps, back)
@@ -154,7 +153,7 @@ def resampling(name: str, **declared: Any) -> Any:
         return apply_along_dims(input, maps)
 
     formula = {"input": lambda g, maps: resample(g, maps, True)}
-    return hidden_op(**{**formula, "batch": merged, **declared})(rename(kernel, name))
+    return hidden_op(**{**formula, **declared})(rename(kernel, name))
 
 
 def resamplings(name: str, **declared: Any) -> tuple[Any, ...]:
@@ -295,7 +294,7 @@ def define_max_pool(name: str, dims: int, kernel: Any) -> Any:
         out = gather_backward(reshape(g, rows), whole, 1, reshape(indices, rows))
         return tied(reshape(out, (*lead, *size)), input)
 
-    return hidden_op(input=slope, aux=("indices",), batch=merged)(rename(picked, name))
+    return hidden_op(input=slope, aux=("indices",))(rename(picked, name))
 
 
 MAX_POOL = {
@@ -322,7 +321,7 @@ def divide_by_counts(values: Array, at: Pooling, with_padding: bool, divisor: in
 
 @hidden_op(
     g=lambda g, at, with_padding, divisor: AVG_POOL[2](g, at, with_padding, divisor),
-    batch=merged, wide=True,
+    wide=True,
 )  # fmt: skip
 def avg_pool_backward(g: Array, at: Pooling, with_padding: bool, divisor: int | None) -> Array:
     """The gradient of the means of windows."""
@@ -343,7 +342,7 @@ def define_avg_pool(dims: int) -> Any:
         return tied(avg_pool_backward(g, at, with_padding, divisor), input)
 
     rename(means, f"avg_pool{dims}d")
-    return hidden_op(input=slope, batch=merged, wide=dims == 2)(means)
+    return hidden_op(input=slope, wide=dims == 2)(means)
 
 
 AVG_POOL: dict[int, Any] = {dims: define_avg_pool(dims) for dims in (2, 3)}
@@ -813,7 +812,7 @@ def grid_formula(g: Any, input: Any, grid: Any, options: Options, orders: Ints) 
     input=lambda g, grid, input_shape, options, orders: sample_spread(
         g, grid, tuple(input_shape), options, orders
     ),
-    grid=grid_formula, batch=merged, wide=True,
+    grid=grid_formula, wide=True,
 )  # fmt: skip
 def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
     """The samples of ``(N, C, ...)`` at the positions ``(N, ..., d)``.
@@ -835,7 +834,7 @@ def sample(input: Array, grid: Array, options: Options, orders: Ints) -> Array:
 @hidden_op(
     slope=lambda g, grid, options, orders: sample(g, grid, options, orders),
     grid=lambda g, slope, grid, options, orders: grid_formula(slope, g, grid, options, orders),
-    batch=merged, wide=True,
+    wide=True,
 )  # fmt: skip
 def sample_spread(
     slope: Array, grid: Array, shape: tuple[int, ...], options: Options, orders: Ints
@@ -880,7 +879,7 @@ def grid_sampler(dims: int) -> Any:
         grid=lambda g, input, grid, interpolation_mode, padding_mode, align_corners: grid_formula(
             g, input, grid, (interpolation_mode, padding_mode, align_corners), still
         ),
-        node=f"GridSampler{dims}DBackward0", batch=merged, wide=True,
+        node=f"GridSampler{dims}DBackward0", wide=True,
     )  # fmt: skip
     return declared(rename(kernel, f"grid_sampler_{dims}d"))
 
@@ -901,19 +900,9 @@ def base_grid(size: Sequence[int], align_corners: bool, kind: np.dtype) -> Array
     return np.stack([*places, np.ones(size, kind)], -1).reshape(-1, len(size) + 1)
 
 
-def affine_grid_batched(call: Call, name: str) -> Any:
-    """`affine_grid_generator` of each sample, or its adjoint, as one batch."""
-    whole, (count, *sizes) = call.whole(name), call.args["size"]
-    total = call.batch.size * count
-    return split_samples(
-        call.again(**{name: whole.flatten(0, 1), "size": (total, *sizes)}), call.batch.size
-    )
-
-
 @op(
     theta=lambda g, size, align_corners: affine_grid_backward(g, size, align_corners),
     method=False,
-    batch=lambda call: affine_grid_batched(call, "theta"),
     wide=True,
 )
 def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
@@ -938,7 +927,6 @@ def affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool
 
 @hidden_op(
     g=lambda g, size, align_corners: affine_grid_generator(g, size, align_corners),
-    batch=lambda call: affine_grid_batched(call, "g"),
     wide=True,
 )
 def affine_grid_backward(g: Array, size: Sequence[int], align_corners: bool) -> Array:

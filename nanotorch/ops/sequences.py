@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.batched import elementwise, leading
 from nanotorch._core.op import Array, hidden_op, in_half
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, ones
 from nanotorch.ops.activation import (
@@ -599,7 +598,6 @@ def attention_formula(
     results=("out", "raised", "inverse"),
     visible_outputs=1,
     node="ScaledDotProductFlashAttentionForCpuBackward0",
-    batch=leading,
     wide=True,
 )
 def attention(
@@ -643,7 +641,6 @@ def attention(
     input=lambda g, out: out * (g - sum_along(g * out, (-1,), True)),
     node="SafeSoftmaxBackward0",
     in_order=True,
-    batch=leading,
     wide=True,
 )
 def safe_softmax(input: Array) -> Array:
@@ -729,7 +726,6 @@ def gelu_slope_formula(g: Any, grad: Any, input: Any, approximate: str) -> Any:
     input=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
     aux=("share",),
     node="GeluBackward0",
-    batch=elementwise,
     wide=True,
     one_step=True,
 )
@@ -748,7 +744,6 @@ def gelu_unit(input: Array, approximate: str) -> tuple[Array, Array]:
     grad=lambda g, input, share, approximate: gelu_backward(g, input, share, approximate),
     input=gelu_slope_formula,
     node="GeluBackwardBackward0",
-    batch=elementwise,
     wide=True,
 )
 def gelu_backward(grad: Array, input: Array, share: Array, approximate: str) -> Array:

@@ -16,17 +16,6 @@ from nanotorch._core.arguments import (
     as_ints,
     merge_aliases,
 )
-from nanotorch._core.batched import (
-    Batch,
-    Batched,
-    Call,
-    dimensions,
-    leading,
-    make_sample,
-    new_dimension,
-    shift_dim,
-    under_vmap,
-)
 from nanotorch._core.bfloat16 import reinterpret
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import dtype as DType
@@ -76,9 +65,6 @@ def empty_view(input: Array, items: tuple[Any, ...]) -> Array:
 
 @op(
     input=lambda g, input_shape, dim, index: select_backward(g, input_shape, dim, index), view=True,
-    batch=lambda call: select(
-        call.whole("input"), shift_dim(call.args["dim"], call.ndim("input")), call.args["index"]
-    ),
 )  # fmt: skip
 def select(input: Array, dim: int, index: int) -> Array:
     """The part of ``input`` at ``index`` along ``dim``; the result lacks this dimension.
@@ -139,7 +125,6 @@ def slice_backward(
 @hidden_op(
     input=lambda g, input_shape, items: part_backward(g, input_shape, items),
     view=True, node="SliceBackward0",
-    batch=lambda call: part(call.whole("input"), (WHOLE, *call.args["items"])),
 )  # fmt: skip
 def part(input: Array, items: tuple[int | slice, ...]) -> Array:
     """A view of the part that ``items`` select, in one step; used where nothing is recorded."""
@@ -152,9 +137,6 @@ def part(input: Array, items: tuple[int | slice, ...]) -> Array:
 
 @hidden_op(
     g=lambda g, items: part(g, items),
-    batch=lambda call: part_backward(
-        call.whole("g"), (call.batch.size, *call.args["shape"]), (WHOLE, *call.args["items"])
-    ),
 )
 def part_backward(g: Array, shape: tuple[int, ...], items: tuple[int | slice, ...]) -> Array:
     """Zeros of ``shape`` with ``g`` at the items of `part`."""
@@ -230,14 +212,13 @@ def diagonal_backward(g: Array, shape: tuple[int, ...], offset: int, dim1: int, 
 @hidden_op(
     input=lambda g, input_shape, offset: diagonal_backward(g, input_shape, offset, 0, 1),
     node="DiagonalBackward0_copy",
-    batch=lambda call: diagonal(call.whole("input"), call.args["offset"], 1, 2).clone(),
 )
 def diagonal_copy(input: Array, offset: int) -> Array:
     """A copy of a diagonal of a matrix."""
     return input.diagonal(as_int(offset)).copy()
 
 
-@op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2), batch=new_dimension)
+@op(input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     """Square matrices with the last dimension of ``input`` on a diagonal, zeros elsewhere.
 
@@ -279,13 +260,13 @@ def triangle(name: str, keep: Any, input: Array, diagonal: int) -> Array:
     return keep(input, min(max(as_int(diagonal), -input.shape[-2]), input.shape[-1]))
 
 
-@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True, batch=leading)
+@op(input=lambda g, diagonal: tril(g, diagonal), inplace=True, in_order=True)
 def tril(input: Array, diagonal: int = 0) -> Array:
     """The lower triangle of each matrix: zeros above the diagonal number ``diagonal``."""
     return triangle("tril", np.tril, input, diagonal)
 
 
-@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True, batch=leading)
+@op(input=lambda g, diagonal: triu(g, diagonal), inplace=True, in_order=True)
 def triu(input: Array, diagonal: int = 0) -> Array:
     """The upper triangle of each matrix: zeros below the diagonal number ``diagonal``."""
     return triangle("triu", np.triu, input, diagonal)
@@ -421,7 +402,7 @@ def reshape_alias(input: Array, size: tuple[int, ...]) -> Array:
     return reshape_view(input, size)
 
 
-@hidden_op(**RESHAPED, node="UnsafeViewBackward0", batch=dimensions)
+@hidden_op(**RESHAPED, node="UnsafeViewBackward0")
 def unsafe_view(input: Array, size: tuple[int, ...]) -> Array:
     """A new tensor in another shape; not recorded as a view, since the tensor is not shared."""
     return reshape_view(input, size)
@@ -456,15 +437,6 @@ def view(
     return view_in(self, parse_ints("view", "size", shape, size))
 
 
-def reshape_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> Any:
-    """`reshape` of each sample."""
-    input, *given = args
-    if not isinstance(input, Batched):
-        return function(*args, **kwargs)
-    size = parse_ints("reshape", "shape", tuple(given) or (kwargs["shape"],))
-    return make_sample(reshape(input._whole, (batch.size, *size)), batch)
-
-
 def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     """The same elements in another shape: a view if the layout in memory allows it, else a copy.
 
@@ -484,7 +456,6 @@ def reshape(input: Any, *given: Any, shape: Sequence[int] | None = None) -> Any:
     return reshape_alias(input, size)
 
 
-under_vmap(reshape_batched)(reshape)
 method(reshape)  # after the definition, since formulas above refer to `reshape`
 
 
@@ -565,9 +536,6 @@ def call_by_own_names(function: Any, named: Mapping[str, Any], **given: Any) -> 
 
 @hidden_op(
     **RESHAPED, view=True, node="SqueezeBackward0",
-    batch=lambda call: squeeze_several(
-        call.whole("input"), tuple([d for d, n in enumerate(call.args["input"].shape, 1) if n == 1])
-    ),
 )  # fmt: skip
 def squeeze_all(input: Array) -> Array:
     """A view without dimensions of size 1."""
@@ -617,7 +585,7 @@ def squeeze(input: Any, *dims: Any, dim: Any = None, **named: Any) -> Any:
     return squeeze_one(input, dim)
 
 
-@op(input=lambda g, dim: squeeze_one(g, dim), view=True, batch=new_dimension)
+@op(input=lambda g, dim: squeeze_one(g, dim), view=True)
 def unsqueeze(input: Array, dim: int) -> Array:
     """A view with a new dimension of size 1 at index ``dim``, from -ndim - 1 to ndim."""
     dim = normal_dim(dim, input.ndim + 1)
@@ -637,14 +605,7 @@ def transpose(input: Array, dim0: int, dim1: int) -> Array:
 TOO_MANY = "t() expects a tensor with <= 2 dimensions, but self is {}D"
 
 
-def t_batched(call: Call) -> Any:
-    """`t` of each sample."""
-    ndim, whole = call.ndim("input"), call.whole("input")
-    require(ndim <= 2, TOO_MANY, ndim)
-    return transpose(whole, 1, 2) if ndim == 2 else alias(whole)
-
-
-@op(input=lambda g: t(g), view=True, batch=t_batched)
+@op(input=lambda g: t(g), view=True)
 def t(input: Array) -> Array:
     """The transpose of a matrix, as a view; vectors and 0-d tensors stay as they are.
 
@@ -661,9 +622,6 @@ def t(input: Array) -> Array:
         g, tuple(sorted(range(len(dims)), key=lambda d: dims[d] % len(dims)))
     ),
     view=True, node="PermuteBackward0",
-    batch=lambda call: permute_to(
-        call.whole("input"), (0, *[shift_dim(d, call.ndim("input")) for d in call.args["dims"]])
-    ),
 )  # fmt: skip
 def permute_to(input: Array, dims: tuple[int, ...]) -> Array:
     """A view with the dimensions in the order ``dims``."""

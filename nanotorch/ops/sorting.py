@@ -8,7 +8,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, rename, require_bool
-from nanotorch._core.batched import DYNAMIC, looped, never, one_by_one, under_vmap
 from nanotorch._core.call_site import warn_once
 from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.layout import existing_dim
@@ -247,7 +246,7 @@ def define_median(name: str, documentation: str, rank: Any) -> Any:
     def forms(input: Any, dim: int = NOT_GIVEN, keepdim: bool = NOT_KEPT) -> Any: ...
 
     title, forms.__doc__ = name.title(), documentation
-    whole = hidden_op(input=extremum_all_formula, node=f"{title}Backward0", batch=one_by_one)
+    whole = hidden_op(input=extremum_all_formula, node=f"{title}Backward0")
     single = hidden_op(**CHOSEN, **FIELDS, node=f"{title}Backward1")
     return overloads(
         {
@@ -322,7 +321,6 @@ def requested_results(found: tuple[Any, ...], return_inverse: bool, return_count
 
 
 @method
-@under_vmap(never(DYNAMIC.format("_unique2")))
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -348,7 +346,6 @@ def unique(
 
 
 @method
-@under_vmap(never(DYNAMIC.format("unique_consecutive")))
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -372,7 +369,6 @@ def as_arrays(*given: Any) -> list[Array]:
 
 
 @public
-@under_vmap(looped)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -405,7 +401,6 @@ def search_positions(edges: Array, values: Array, right: bool) -> Array:
 
 
 @public
-@under_vmap(looped)
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Tensor | None = None,
@@ -490,7 +485,6 @@ def bincount(input: Array, weights: Array | None = None, minlength: int = 0) -> 
 
 
 @method
-@under_vmap(looped)
 def histc(input: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
     """The number of elements in each of ``bins`` intervals of equal width.
 

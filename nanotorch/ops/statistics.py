@@ -8,7 +8,6 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, named_tuple, rename, to_integer
-from nanotorch._core.batched import dimensions, looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64
 from nanotorch._core.dtypes import dtype as DType
@@ -137,7 +136,7 @@ def add_gradients(*gradients: Any) -> Any:
             for part, out in zip(g, (least, most), strict=True)
         ]
     ),
-    results=("least", "most"), node="AminmaxBackward0", batch=dimensions,
+    results=("least", "most"), node="AminmaxBackward0",
 )  # fmt: skip
 def ends_along(input: Array, dim: tuple[int, ...], keepdim: bool) -> tuple[Array, Array]:
     """The kernel of `aminmax`."""
@@ -198,7 +197,6 @@ public(define_variance("std_mean", std_mean_along, STD_MEAN))
 
 
 @method
-@under_vmap(looped)
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance matrix of variables, ``(variables, variables)``.
 
@@ -266,7 +264,6 @@ def corrcoef(input: Any) -> Any:
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@under_vmap(looped)
 def quantile_of(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Any:
@@ -345,7 +342,6 @@ histogram_result = named_tuple("histogram", "hist", "bin_edges")
 
 
 @method
-@under_vmap(looped)
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,

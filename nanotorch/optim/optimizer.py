@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from nanotorch._core.anomaly import nonfinite_level, note_nonfinite, watch
 from nanotorch._core.call_site import warn
 from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes, next_change
 from nanotorch._core.tensor import Tensor, typename
+from nanotorch.autograd.anomaly import nonfinite_level, note_nonfinite, watch
 from nanotorch.nn.module import clear_gradient
 from nanotorch.ops.arguments import require, require_value
 from nanotorch.optim.flat_buffer import Candidate

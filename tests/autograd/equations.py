@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 import nanotorch as torch
+from nanotorch._core import doors
+from nanotorch._core.doors import Observer
 from nanotorch._core.engine import sum_to
-from nanotorch._core.graph import Node, anomaly
+from nanotorch._core.graph import Node
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.autograd import explain
 from nanotorch.autograd.anomaly_mode import set_detect_anomaly
@@ -54,7 +56,7 @@ class Run:
     sent: list[Any] = field(default_factory=list)  # by edge, in the shape of the operand
 
 
-class Recorder:
+class Recorder(Observer):
     """Notes the values of a forward pass, by node and by the names of the tensors."""
 
     def __init__(self) -> None:
@@ -99,7 +101,7 @@ class Checked(explain):
             if number in self.recorder.values:
                 self.values[name] = self.recorder.values[number]
 
-    def ran(self, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+    def ran(self, sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
         run = self.recorder.runs.get(node)
         if run is not None:
             run.saved = {name: bare(value) for name, value in saved_by(node).items()}
@@ -113,7 +115,7 @@ class Checked(explain):
                 None if edge[0] is None or g is None else sum_to(bare(g), shape_at(edge))
                 for edge, g in zip(node._edges, grads, strict=True)
             ]
-        super().ran(node, grads, arrived)
+        super().ran(sweep, node, grads, arrived)
 
 
 def shape_at(edge: Any) -> tuple[int, ...]:
@@ -369,10 +371,10 @@ def looked_back(call: Any, weights: Any) -> Checked:
     """The page of a backward pass whose forward pass was not watched."""
     recorder = Recorder()
     with set_detect_anomaly(True, check_nan=False):
-        anomaly.onlooker = recorder
+        doors.nodes.append(recorder)
         try:
             outs = [out for out in call() if isinstance(out, Tensor) and out.requires_grad]
             total: Any = sum((out * w).sum() for out, w in zip(outs, weights(outs), strict=True))
         finally:
-            anomaly.onlooker = None
+            doors.nodes.remove(recorder)
     return Checked(total, recorder)

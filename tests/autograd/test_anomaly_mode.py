@@ -11,9 +11,9 @@ import pytest
 
 import nanotorch as torch
 from nanotorch import nn
-from nanotorch._core.anomaly import nonfinite_level
 from nanotorch._core.call_site import relative_path
 from nanotorch._core.op import OPS, Array, op
+from nanotorch.autograd.anomaly import nonfinite_level
 from nanotorch.autograd.anomaly_mode import (
     NonFiniteWarning,
     first_nonfinite,

@@ -6,16 +6,19 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nanotorch as torch
-from nanotorch._core import batched
-from nanotorch._core.batched import Shadow
+from nanotorch import ops
 from nanotorch._core.op import OPS
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import Shadow, derive_rule, leading, one_by_one
+from nanotorch.func.rules import RULES
 from tests.ops.cases import Case, cases, load
 from tests.ops.sampling import Dtype, Input, is_inplace, rebuilt
 from tests.several import each, in_parts
@@ -279,13 +282,22 @@ def test_gradients_of_all_weights_at_once_are_one_after_the_other(
 
 
 def test_a_wrong_rule_of_an_adjoint_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OPS["tanh_backward"], "batch", lambda call: call.whole("grad"))
+    monkeypatch.setitem(RULES, "tanh_backward", lambda call: call.whole("grad"))
     with pytest.raises(AssertionError):
         check_gradients("tanh", None)
 
 
 def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """That a dimension of a sample is another one of all samples, for example."""
-    monkeypatch.setattr(OPS["sum_along"], "batch", batched.leading)
+    monkeypatch.setitem(RULES, "sum_along", leading)
     with pytest.raises(AssertionError):
         check_row("sum", None)
+
+
+def test_each_operation_has_a_rule_or_a_reason_to_loop() -> None:
+    for family in iter_modules(ops.__path__):
+        import_module(f"nanotorch.ops.{family.name}")
+    own = {name: o for name, o in OPS.items() if o.kernel.__module__.startswith("nanotorch.ops.")}
+    looped = {name for name, o in own.items() if derive_rule(o) is one_by_one}
+    assert looped - RULES.keys() == set()
+    assert RULES.keys() - own.keys() == set()

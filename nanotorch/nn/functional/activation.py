@@ -8,13 +8,14 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import require_bool, wrong_type
-from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import PLACE
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.op import as_number
 from nanotorch._core.out import Out
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import looped, under_vmap
+from nanotorch.func.functions import alike, by_values, each
 from nanotorch.ops import activation as kernels
 from nanotorch.ops import matrix
 from nanotorch.ops.arguments import (
@@ -27,7 +28,7 @@ from nanotorch.ops.arguments import (
     require_value,
 )
 from nanotorch.ops.joining import common_shape
-from nanotorch.ops.random import alike, by_values, default_generator, each, empty_layout
+from nanotorch.ops.random import default_generator, empty_layout
 from nanotorch.ops.sequences import attention, causal_mask, gelu_unit, safe_softmax
 
 __all__ = (

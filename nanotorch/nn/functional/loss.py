@@ -8,11 +8,11 @@ import numpy as np
 from nanotorch import ops
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int, as_ints, require_bool, wrong_type
-from nanotorch._core.batched import looped, under_vmap
 from nanotorch._core.call_site import describe_operands, note_operands, warn
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import as_number
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.func.batched import looped, under_vmap
 from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
     check_constants,

@@ -15,14 +15,6 @@ from nanotorch._core.arguments import (
     with_memory_errors,
     wrong_type,
 )
-from nanotorch._core.batched import (
-    Batch,
-    Batched,
-    batch_tensor,
-    make_sample,
-    separately,
-    under_vmap,
-)
 from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.dtypes import BFLOAT16
@@ -31,6 +23,7 @@ from nanotorch._core.op import as_number, widened
 from nanotorch._core.out import Out, with_out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
+from nanotorch.func.batched import Batch, Batched, batch_tensor, make_sample, separately, under_vmap
 from nanotorch.ops import fused
 from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from nanotorch import distributed as dist
 from nanotorch import ops
-from nanotorch._core.batched import flat_args
+from nanotorch._core.arguments import flat_args
 from nanotorch._core.grad_mode import is_grad_enabled, no_grad
 from nanotorch._core.graph import AccumulateGrad
 from nanotorch._core.tensor import Tensor, wrap

@@ -5,22 +5,23 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nanotorch._core import doors
 from nanotorch._core.bfloat16 import widen
 from nanotorch._core.call_site import PACKAGE, CallSite, call_site_at, call_site_of, paragraph, warn
-from nanotorch._core.graph import CopySlices, Node, anomaly, write
-
-Op = Any  # that of the module `op`, which imports this one
+from nanotorch._core.graph import AccumulateGrad, CopySlices, Node, anomaly, write
+from nanotorch._core.op import OPS, Op
 
 # What is known about a value that is not finite: who made it, where, and from what.
 #
 # An array has a level: 0 if it is finite, 1 if it holds infinities, 2 if it holds nan. A result
 # whose level is above those of its inputs is one in which something has gone wrong: infinity out of
-# finite numbers, or nan out of numbers. That what was not finite stays so is no news.
+# finite numbers, or nan out of numbers. A value that stays non-finite does not count.
 
 
 FINITE, INFINITE, NAN = range(3)
@@ -176,9 +177,9 @@ class NonFinite(NamedTuple):
 
 # Anomaly mode's eye on values: which operation was the first to make one that is not finite.
 #
-# While the mode is on, what stands as ``kernel`` in the globals of every operation's functions
-# looks at the result. So all is seen, with and without grad mode, and costs nothing while the mode
-# is off.
+# While the mode is on, the ``kernel`` in the globals of every operation's functions checks its
+# result. This covers every call, with and without grad mode, and costs nothing while the mode is
+# off.
 
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -187,17 +188,19 @@ Inputs = Iterable[tuple[str, Any]]  # with the names of their parameters
 
 
 class _Thread(threading.local):
-    """Per thread: whether a kernel runs, and what a user's function has made in a backward pass."""
+    """Per thread: whether a kernel runs, and what happens in a backward pass."""
 
     in_kernel = False
     in_backward: NonFinite | None = None
+    running: Node | None = None  # in a backward pass with `create_graph`: the node that runs
 
 
 thread = _Thread()
 
 
-class Watch:
-    """The findings since the mode was last turned on, in all threads.
+class Watch(doors.Observer):
+    """The watcher of results and observer of nodes of anomaly mode, with its findings since it was
+    last turned on, in all threads.
 
     Attributes:
         times: how often it has been on.
@@ -213,6 +216,66 @@ class Watch:
         self.lock = threading.Lock()
         self.times = 0
         self.begin()
+
+    def turn(self, on: bool) -> None:
+        """Watch the results of all operations, or stop watching."""
+        self.on = on
+        if on:
+            doors.kernels.append(self)
+        else:
+            doors.kernels.remove(self)
+        for o in list(OPS.values()):
+            self.declared(o)
+
+    def declared(self, o: Op) -> None:
+        """Give the functions of an operation the watching kernel if the mode is on."""
+        # A view shows numbers that are there already.
+        looking = self.on and not (o.view or o.multi)
+        o.namespace["kernel"] = watching_kernel(o) if looking else o.called
+        o.namespace["write"] = watching_write if looking else write
+
+    def computed(self, name: str, result: Any, inputs: Inputs) -> None:
+        """Check a result of a function that is no operation."""
+        note_nonfinite(name, result, inputs, None, sys._getframe(1))
+
+    def made(self, node: Node, out: Any, arguments: Sequence[Any]) -> None:
+        """Keep the stack of the call that made a node, and the node whose backward pass made it."""
+        frames = traceback.extract_stack()
+        while frames and frames[-1].filename.startswith(OURS):
+            frames.pop()
+        node.metadata[TRACE] = frames.format()
+        call_site, _ = call_site_of(sys._getframe(1))
+        if thread.running is not None:
+            node.metadata[PARENT] = thread.running
+            call_site = call_site or call_note_of(thread.running)[0]
+        node.__dict__["_noted"] = (call_site, self.times)
+
+    def visit(self, sweep: Any, visit: Callable[..., None], node: Node, held: list[Any]) -> None:
+        """Run a node; on an error, report the forward call that made it."""
+        before, thread.running = thread.running, node if sweep.graph else None
+        try:
+            visit(node, held)
+        except Exception:
+            with suppress(Warning):  # if warnings are errors, the first error is still raised
+                report(node)
+            raise
+        finally:
+            thread.running = before
+
+    def ran(self, sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
+        """Raise an error if a node has made a gradient with nan."""
+        if not anomaly.check_nan or isinstance(node, AccumulateGrad):
+            return
+        found = vars(sweep).get("anomalies")
+        if found is None:
+            found = sweep.anomalies = SweepAnomalies()
+        found.look(node, grads, arrived)
+        for position, g in enumerate(grads):
+            if g is not None and np.isnan(getattr(g, "_array", g)).any():
+                raise RuntimeError(
+                    f"Function '{node.name()}' returned nan values in its {position}th output."
+                    + found.text(node)
+                )
 
     def begin(self) -> None:
         """Begin anew: the mode is turned on."""
@@ -256,30 +319,11 @@ class Watch:
 watch = Watch()
 
 
-def set_watching(on: bool, ops: Iterable[Op]) -> None:
-    """Watch all operations, or stop watching.
-
-    Args:
-        ops: the operations declared so far; `install_watch` serves later ones.
-    """
-    watch.on = on
-    for o in ops:
-        install_watch(o)
-
-
-def install_watch(o: Op) -> None:
-    """Give the functions of an operation the watching kernel if the mode is on."""
-
-    def writing(tensor: Any, values: Any, name: str, *how: Any) -> None:
-        write(tensor, values, name, *how)
-        # The conversion to a smaller dtype may make infinities.
-        if values.dtype != tensor._array.dtype and nonfinite_level(tensor):
-            note_nonfinite(name, tensor, [("computed", values)], None, sys._getframe(1))
-
-    # A view shows numbers that are there already.
-    looking = watch.on and not (o.view or o.multi)
-    o.namespace["kernel"] = watching_kernel(o) if looking else o.called
-    o.namespace["write"] = writing if looking else write
+def watching_write(tensor: Any, values: Any, name: str, *how: Any) -> None:
+    """`write`, of which the conversion to a smaller dtype may make infinities."""
+    write(tensor, values, name, *how)
+    if values.dtype != tensor._array.dtype and nonfinite_level(tensor):
+        note_nonfinite(name, tensor, [("computed", values)], None, sys._getframe(1))
 
 
 def watching_kernel(o: Op) -> Callable[..., Any]:
@@ -465,8 +509,7 @@ def with_names(name: str, values: Sequence[Any], names: Sequence[str]) -> Iterat
 
 # Anomaly mode: nodes note the call that made them, and the sweep looks for nan.
 #
-# The mode is one for all threads. While it is on, `observers` in `op` holds it, so that
-# recording an operation looks at one list only, whatever there is to do.
+# The mode is one for all threads.
 
 
 ENABLED = (
@@ -485,43 +528,6 @@ UNKNOWN = (
 TRACE, PARENT = "traceback_", "parent_"  # PyTorch's keys in a node's metadata
 # Files whose frames are not the user's; generated functions name themselves so.
 OURS = (*(PACKAGE + part for part in ("_core", "ops", "autograd")), "<nanotorch")
-
-
-def note_origin(node: Node, out: Any, arguments: Sequence[Any]) -> None:
-    """Keep the stack of the call that makes ``node``, and the node whose backward pass makes it.
-
-    Args:
-        out, arguments: the results and the arguments of the call, for an onlooker.
-    """
-    frames = traceback.extract_stack()
-    while frames and frames[-1].filename.startswith(OURS):
-        frames.pop()
-    node.metadata[TRACE] = frames.format()
-    call_site, _ = call_site_of(sys._getframe(1))
-    if anomaly.running is not None:
-        node.metadata[PARENT] = anomaly.running
-        call_site = call_site or call_note_of(anomaly.running)[0]
-    node.__dict__["_noted"] = (call_site, watch.times)
-    if anomaly.onlooker is not None:
-        anomaly.onlooker.made(node, out, arguments)
-
-
-def check_gradients(sweep: Any, node: Node, grads: Sequence[Any], arrived: Sequence[Any]) -> None:
-    """Raise an error if a node has made a gradient with nan.
-
-    Args:
-        sweep: the backward pass, which keeps the findings.
-        arrived: the gradients of its outputs.
-    """
-    if sweep.anomalies is None:
-        sweep.anomalies = SweepAnomalies()
-    sweep.anomalies.look(node, grads, arrived)
-    for position, g in enumerate(grads):
-        if g is not None and np.isnan(getattr(g, "_array", g)).any():
-            raise RuntimeError(
-                f"Function '{node.name()}' returned nan values in its {position}th output."
-                + sweep.anomalies.text(node)
-            )
 
 
 def report(node: Node | None) -> None:

@@ -5,23 +5,21 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from nanotorch._core import dtypes
-from nanotorch._core.arguments import METHOD
-from nanotorch._core.bfloat16 import NoValues as NoValues
-from nanotorch._core.bfloat16 import bfloat16, round_to_bfloat16, widen
+from nanotorch._core import doors, dtypes
+from nanotorch._core.arguments import flat_args, map_args
+from nanotorch._core.doors import NoValues, Valueless
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
-from nanotorch._core.graph import Recorded
 from nanotorch._core.layout import normal_dim
 from nanotorch._core.substitutes import Substitutes
 from nanotorch._core.tensor import Tensor
 
-Op = Any  # that of the module `op`, which imports this one
+Op = Any  # that of the module `op`
 
 # Tensors that stand for one sample of a batch while a function runs for all samples at once.
 #
@@ -92,7 +90,7 @@ def activate_batch(batch: Batch) -> Iterator[None]:
         mode.transforms -= 1
 
 
-class Shadow:
+class Shadow(Valueless):
     """Takes the place of one sample's array: it has a shape and a dtype, and no values."""
 
     __slots__ = ("whole",)
@@ -196,6 +194,15 @@ class Batched(Tensor):
     def data(self) -> Any:
         return make_sample(self._whole.data, self._batch)
 
+    def _like(self, make: Callable[[Tensor], Tensor]) -> Tensor:
+        """The sample of what a function makes from the tensor of all samples."""
+        return make_sample(make(self._whole), self._batch)
+
+    def _become(self, other: Any) -> Tensor:
+        """Replace this sample in place by another one, a view of it; returns it."""
+        self._whole, self._array = other._whole, other._array
+        return self
+
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         def of_all(g: Tensor) -> Any:
             new = hook(make_sample(g, self._batch))
@@ -228,12 +235,6 @@ def make_sample(whole: Tensor, batch: Batch) -> Tensor:
     out = object.__new__(Batched)
     out._whole, out._batch, out._array = whole, batch, Shadow(whole)  # type: ignore[assignment]
     return out
-
-
-def replace_sample(sample: Any, other: Any) -> Any:
-    """Replace a sample in place by another one, a view of it; returns it."""
-    sample._whole, sample._array = other._whole, other._array
-    return sample
 
 
 def batch_tensor(tensor: Tensor, batch: Batch) -> Tensor:
@@ -298,7 +299,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
 #
 # A rule gets a `Call` and does the operation on tensors whose first dimension counts the samples,
 # by calling its function again or others. Which rule an operation has follows from its declaration
-# where that says enough, else the declaration names it as ``batch``:
+# where that says enough; else it is in `RULES`, which the module `rules` fills:
 #
 #     elementwise    numbers of dimensions are brought in line            those that broadcast
 #     dimensions     static arguments that count dimensions are shifted   `dim`, `dims`, `shape`
@@ -308,6 +309,7 @@ def sample_of(whole: Tensor, batch: Batch) -> Tensor:
 
 
 Rule = Callable[["Call"], Any]
+RULES: dict[str, Rule] = {}  # by the name of the operation
 
 COUNT_DIMS = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
 ARE_SIZES = ("shape", "size")
@@ -366,26 +368,17 @@ class Call:
 
     def again(self, **changed: Any) -> Any:
         """Call the function again, with some arguments changed."""
-        o, args = self.op, {**self.args, **changed}
-        function = o.functions[f"{METHOD}{o.name}_"] if self.inplace else o.functions[o.name]
-        by_name = {n: args.pop(n) for n, a in o.arguments.items() if a.keyword_only}
-        return function(*args.values(), **by_name)
+        args = {**self.args, **changed}
+        function, positional, named = doors.call_of(self.op, self.inplace, args)
+        return function(*positional, **named)
 
 
-def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
-    """Run an operation on tensors without values; its generated functions fall back to this.
-
-    Args:
-        values: all its arguments, in the order of the kernel's parameters.
-    """
-    args = dict(zip(o.arguments, values, strict=True))
+def in_batch(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
+    """Run an operation for all samples; `NotImplemented` if no argument is a sample."""
     inputs = args[o.variadic] if o.variadic else [args[n] for n in o.inputs]
     batch = inner_batch([*inputs, *[t for n in o.statics for t in getattr(args[n], "tensors", ())]])
     if batch is None:
-        for is_asked, operation in subclasses:
-            if is_asked(flat_args([args])):
-                return operation(o, inplace, args)
-        return in_single(o, inplace, args)
+        return NotImplemented
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
         name, where = f"{o.known_as}_", "in a vmap"  # all samples share the memory
@@ -394,72 +387,15 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
         elif o.known_as not in WITH_RULES:
             name, where = f"aten::{name}", f"at level {batch.depth}"
         raise RuntimeError(IN_PLACE.format(name, where))
-    result = (o.batch or derive_rule(o))(call)
+    rule = RULES.get(o.name) or derive_rule(o)
+    result = rule(call)
     return args[o.inputs[0]] if inplace else wrap_results(result, batch)
 
 
-# For subclasses of `Tensor`: whether values are of some, and what does an operation on them then.
-subclasses: list[tuple[Callable[[Any], bool], Callable[..., Any]]] = []
-SINGLE_OR_OWN = (np.dtype(np.float32), dtypes.BFLOAT16)
-OPERANDS = ("input", "other", "exponent")  # what numbers are rounded as
+doors.values.insert(0, in_batch)  # before subclasses, of which `Batched` is one
 
 
-def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
-    """Run an operation on bfloat16 in float32, and round its result.
-
-    The tensors hold float32 arrays meanwhile, so the operation records these tensors themselves.
-    """
-    given = list(flat_args([args]))
-    # Bare arrays among the static arguments may be written to.
-    bare = [v for v in given if isinstance(v, np.ndarray) and v.dtype == dtypes.BFLOAT16]
-    args = {name: widen(value) for name, value in args.items()}
-    tensors = [v for v in given if isinstance(v, Tensor)]
-    held = {t: t._array for t in tensors if t._array.dtype == dtypes.BFLOAT16}
-    if not held and not bare:
-        raise NoValues
-    again = Call(o, inplace, args, None).again  # type: ignore[arg-type]
-    if not held:  # as formulas call it
-        return again()
-    operands = [v._array.item() if v._is_number else v._array for v in tensors]
-    kinds = [v for v in given if isinstance(v, dtypes.dtype)]  # asked for
-    if not kinds and o.cast:
-        kinds = [dtypes.result_type(operands)]
-    floats = sorted([t for t in tensors if t.is_floating_point()], key=lambda t: not t.ndim)
-    kind = [*kinds, *(t.dtype for t in floats)][0]
-    changed, others = {}, {}
-    if kind is dtypes.bfloat16:
-        numbers = [n for n in OPERANDS if isinstance(args.get(n), float)]
-        changed = {n: round_to_bfloat16(args[n]).item() for n in numbers}
-        exact = args["other"] if o.unrounded else None
-        others = {t: t._array for t in floats if o.cast and t not in held and t is not exact}
-    # Operations that refuse, or allow, several dtypes see them.
-    alike = o.cast or all(v._array.dtype.kind != "f" or v in held for v in tensors)
-    try:
-        for tensor, array in held.items():
-            tensor._array = widen(array) if alike else array.view(np.ndarray)
-        for tensor, array in others.items():
-            tensor._array = round_to_bfloat16(array).astype(array.dtype)
-        out = again(**changed)
-    finally:
-        for tensor, array in others.items():
-            tensor._array = array
-        for tensor, array in held.items():
-            single, tensor._array = tensor._array, array
-            accumulator = tensor._accumulator_ref and tensor._accumulator_ref()
-            if accumulator:
-                accumulator._outputs = ((array.shape, dtypes.BFLOAT16),)
-            if inplace and tensor is args[o.inputs[0]]:
-                array[...] = single
-    for part in flat_args([out] if isinstance(out, Tensor) else out):
-        if not inplace and kind is dtypes.bfloat16 and part._array.dtype in SINGLE_OR_OWN:
-            part._array[...] = round_to_bfloat16(part._array)  # which may be saved
-            part._array = bfloat16(part._array)
-            node = part._history
-            if node.__class__ is Recorded and not node.multi:
-                node._dtype = dtypes.BFLOAT16
-    return out
-
-
+@cache
 def derive_rule(o: Op) -> Rule:
     """The rule of an operation, derived from its declaration."""
     named = set(o.statics)
@@ -646,27 +582,10 @@ def wrap_results(result: Any, batch: Batch) -> Any:
     return map_args(result, lambda v: make_sample(v, batch) if isinstance(v, Tensor) else v)
 
 
-def flat_args(tree: Any) -> Iterator[Any]:
-    """The arguments, sequences flattened."""
-    for value in tree.values() if isinstance(tree, dict) else tree:
-        if isinstance(value, (tuple, list, dict)):
-            yield from flat_args(value)
-        else:
-            yield value
-
-
-def map_args(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """Apply ``change`` to every argument, in nested sequences too, and in an index."""
-    if isinstance(tree, dict):
-        return {name: map_args(value, change) for name, value in tree.items()}
-    if isinstance(tree, (tuple, list)):
-        return type(tree)([map_args(value, change) for value in tree])
-    return tree.replaced(change) if hasattr(tree, "replaced") else change(tree)
-
-
 # Functions that are no operations and yet look at values, while `vmap` runs.
 #
 # They are made of operations and of NumPy, which has nothing to look at where a tensor is a sample.
+# The module `functions` has the rules of those in `ops`.
 # So while a function runs under `vmap`, they have the code of `code_under_vmap`, which applies
 # their rule. At all other times they have their own code: a test at the beginning of each would
 # cost a tenth of `reshape`.
@@ -709,25 +628,18 @@ def under_vmap(rule: FunctionRule, *, random: bool = False) -> Callable[[F], F]:
     """
 
     def register(function: Any) -> Any:
-        plain = FunctionType(
-            function.__code__, function.__globals__, function.__name__, function.__defaults__
-        )
+        code = Substitutes.own.get(function, function.__code__)
+        plain = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
         plain.__kwdefaults__ = function.__kwdefaults__
-        substitutes.add(function, partial(function_in_batch, plain, rule, random))
+        asked = partial(function_in_batch, plain, rule, random)
+        for one in (function, *Substitutes.copies.get(function, ())):
+            substitutes.add(one, asked)
         return function
 
     return register
 
 
-def share_rule(copy: F) -> F:
-    """Give a copy of a function the function's rule."""
-    rule = (getattr(copy, "__kwdefaults__", None) or {}).get("under_vmap")
-    if rule is not None:
-        substitutes.add(copy, rule)
-    return copy
-
-
-substitutes = Substitutes("under_vmap", code_under_vmap)
+substitutes = Substitutes("under_vmap", code_under_vmap, first=True)  # autocast comes before it
 
 
 # Rules of functions
