@@ -32,11 +32,22 @@ from nanotorch.serialization.allowed import allowed_by_program, fill, named
 BLOCKED = {"sys", "os", "posix", "nt"}  # PyTorch refuses these even if a program allows them
 PARTS_OF_KEY = 1000  # a key is a tuple of at most so many parts, at all depths
 DEPTH = 100  # of tuples in tuples
+MOST_NUMBERS = 129  # sizes and strides of NumPy's 64 dimensions, and an offset
 COPIES = 4  # of each byte of a pickle
 OF_MODULE = 256  # elements that a module without attributes counts for
 CALLED = (
     "the file runs code of {0}. If you trust it, use `torch.serialization.add_safe_globals([{0}])`"
 )
+
+
+# Messages show nothing of a file before its type is known: the text of nested lists that share
+# their parts is longer than the file by orders of magnitude.
+
+
+def whole_numbers(*values: Any) -> None:
+    """Raise ValueError unless these can be the sizes, strides and offset of one array."""
+    if len(values) > MOST_NUMBERS or not all(type(n) is int and 0 <= n < 2**63 for n in values):
+        raise ValueError("an array whose sizes or strides are not a few whole numbers")
 
 
 class Stored(UntypedStorage):
@@ -67,10 +78,9 @@ class Stored(UntypedStorage):
         made: Any = np.ndarray
         memory, item = self._memory, kind._numpy.itemsize
         count = memory.size // kind.itemsize
-        whole = len(size) == len(stride)
-        whole &= all(type(n) is int and n >= 0 for n in (offset, *size, *stride))
-        reach = whole and offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-        if not whole or (reach > count and 0 not in size):
+        whole_numbers(offset, *size, *stride)
+        reach = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        if reach > count and 0 not in size:
             place = f"size {size}, stride {stride} and offset {offset}"
             raise ValueError(f"a tensor of {place} in a memory of {count} elements")
         if kind is bfloat16:
@@ -92,7 +102,8 @@ def tensor(
     """`_rebuild_tensor` and its later forms."""
     kind = check(dtype, kind or check(Stored, storage).kind)
     if isinstance(kind, AbsentDtype) or metadata:
-        raise ValueError(f"a tensor of {kind} {metadata or ''}, which nanotorch lacks")
+        conjugate = " that is conjugate or negative" if metadata else ""
+        raise ValueError(f"a tensor of {kind}{conjugate}, which nanotorch lacks")
     return wrap(storage.array(kind, size, offset, stride)).requires_grad_(requires_grad is True)
 
 
@@ -106,7 +117,7 @@ def parameter(
     reader: Any, data: Tensor, requires_grad: bool = True, hooks: Any = None, state: Any = None
 ) -> Parameter:
     """`_rebuild_parameter`, also with attributes."""
-    return with_attributes(Parameter(data, requires_grad is True), state)
+    return with_attributes(Parameter(check(Tensor, data), requires_grad is True), state)
 
 
 def subclass(reader: Any, function: Any, kind: type, args: Any, state: Any) -> Any:
@@ -118,7 +129,7 @@ def subclass(reader: Any, function: Any, kind: type, args: Any, state: Any) -> A
 def with_attributes(made: Any, state: Any) -> Any:
     """Set a tensor's attributes; none may replace one of its own."""
     for name, value in check(dict, state or {}).items():
-        if name in OWN or hasattr(type(made), name):
+        if check(str, name) in OWN or hasattr(type(made), name):
             raise ValueError(f"a tensor with the attribute {name!r}")
         vars(made)[name] = value
     return made
@@ -126,7 +137,7 @@ def with_attributes(made: Any, state: Any) -> Any:
 
 def strided_layout(reader: Any, name: str) -> Any:
     """`_get_layout`, of which nanotorch has one."""
-    return {str(strided): strided}[name]
+    return {str(strided): strided}[check(str, name)]
 
 
 def container(kind: Any) -> Callable[..., Any]:
@@ -150,7 +161,7 @@ def default_dict(reader: Any, factory: Any = None) -> Any:
 def encoded(reader: Any, text: str, codec: str) -> bytes:
     """The bytes that a pickle of protocol 2 holds as a text."""
     if codec not in ("latin1", "latin-1"):
-        raise ValueError(f"bytes in the encoding {codec!r}")
+        raise ValueError("bytes in another encoding than latin1")
     return reader.copied(str, text).encode("latin1")
 
 
@@ -160,13 +171,13 @@ def byte_array(reader: Any, data: Any = b"", *codec: str) -> bytearray:
 
 def numpy_dtype(reader: Any, name: str, *options: Any) -> Any:
     if not re.fullmatch("[biufc][0-9]{1,2}", name):
-        raise ValueError(f"an array of dtype {name!r}")
+        raise ValueError(f"an array of dtype {name!r}")  # it is a string
     made: Any = np.dtype(name, copy=True)
 
     def finish(state: Any) -> None:
         order, *rest = state[1:8]  # metadata may follow
         if order not in ("<", ">", "|", "=") or rest != [None, None, None, -1, -1, 0]:
-            raise ValueError(f"an array of dtype {name!r} with {state}")
+            raise ValueError(f"an array of a dtype derived from {name!r}")
         made.__setstate__((3, order, *rest))
 
     reader.unfinished[id(made)] = made, finish
@@ -178,6 +189,7 @@ def numpy_array(reader: Any, *blank: Any) -> np.ndarray:
 
     def finish(state: Any) -> None:
         _, shape, kind, in_fortran, data = state
+        whole_numbers(*shape)
         if len(reader.copied(bytes, data)) != math.prod(shape) * check(np.dtype, kind).itemsize:
             raise ValueError(f"an array of shape {shape} with {len(data)} bytes")
         made.__setstate__((1, shape, kind, in_fortran is True, data))
@@ -327,10 +339,10 @@ class Reader:
         return values
 
     def key(self, value: Any) -> Any:
-        """A value that is about to be a key: the hash of a tuple is computed from all its parts."""
+        """A value that is about to be a key: its hash is computed from all parts of a tuple."""
         parts = [value]
         for part in parts:
-            if isinstance(part, tuple):
+            if isinstance(part, (tuple, frozenset)):
                 parts.extend(part)
             if len(parts) > PARTS_OF_KEY:
                 raise ValueError(f"a key of more than {PARTS_OF_KEY} parts")
@@ -353,7 +365,8 @@ class Reader:
         """
         module = IMPORT_MAPPING.get(module, module).replace("numpy.core.", "numpy._core.")
         if module.partition(".")[0] in BLOCKED:
-            raise pickle.UnpicklingError(f"the file names {module}.{name}, whose module is blocked")
+            shown = ascii(f"{module}.{name}"[:100])[1:-1]
+            raise pickle.UnpicklingError(f"the file names {shown}, whose module is blocked")
         value, made = MAKERS.get(f"{module}.{name}", (None, None))
         if value is not None:
             if made is not None:

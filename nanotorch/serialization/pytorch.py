@@ -31,7 +31,7 @@ from nanotorch.ops.creation import UntypedStorage
 from nanotorch.serialization.allowed import STATEFUL, is_plain_object
 from nanotorch.serialization.files import Parts
 from nanotorch.serialization.kinds import LONGEST, NO_CUDA, description
-from nanotorch.serialization.pickles import Reader, Stored, check
+from nanotorch.serialization.pickles import Reader, Stored, check, whole_numbers
 from nanotorch.serialization.safetensors import of_pytorch, stored_bytes, why_not_saved
 
 # Reading.
@@ -130,7 +130,7 @@ def read_archive(archive: Archive, where: Any, weights_only: bool | None) -> Any
         tag, kind, key, location, count = place
         if check(str, key) not in stored:
             if tag != "storage" or type(count) is not int:
-                raise ValueError(f"a reference to {tag}")
+                raise ValueError("a reference to something other than a storage")
             size = count * check(dtype, kind).itemsize
             memory = archive.member(f"data/{key}", size)
             if swapped:
@@ -161,7 +161,7 @@ def read_old(data: bytes, where: Any, weights_only: bool | None) -> Any:
             return rest[0]
         kind, key, location, count, view = rest
         if tag != "storage" or type(count) is not int:
-            raise ValueError(f"a reference to {tag}")
+            raise ValueError("a reference to something other than a storage")
         size = count * check(dtype, kind).itemsize
         if check(str, key) not in roots:
             left -= size
@@ -172,10 +172,10 @@ def read_old(data: bytes, where: Any, weights_only: bool | None) -> Any:
         if view is None:
             return stored[key]
         name, start, length = view
-        if name not in stored:
+        whole_numbers(start, length)
+        if check(str, name) not in stored:
             item = kind.itemsize
-            part = roots[key][max(start, 0) * item : (start + max(length, 0)) * item]
-            stored[name] = Stored(part, kind)
+            stored[name] = Stored(roots[key][start * item : (start + length) * item], kind)
         return stored[name]
 
     reader = Reader(data, storage, weights_only)
@@ -184,7 +184,7 @@ def read_old(data: bytes, where: Any, weights_only: bool | None) -> Any:
     reader.load()
     found = reader.load()
     for key in reader.load():
-        memory = roots.pop(key)
+        memory = roots.pop(check(str, key))
         size = reader.number("<q") * stored[key].kind.itemsize
         if size != memory.size:
             raise ValueError(f"a memory of {size} bytes in place of {memory.size}")

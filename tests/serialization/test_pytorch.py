@@ -37,6 +37,13 @@ class Options:
         raise AssertionError("a file must not call it")
 
 
+class Closing:
+    """An object whose last act would depend on the file."""
+
+    def __del__(self) -> None:
+        raise AssertionError("a file must not make it")
+
+
 class Restored:
     """An object that its own code puts together."""
 
@@ -283,12 +290,12 @@ DEEP = b")" + b"\x85" * 2000
         (run(b"](](", b"K\x01" * 500, b"eq\x00", b"c__builtin__\nset\nh\x00\x85R" * 50, b"e"),
          "repeats its contents more often"),
         (run(b"c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R"), "TypeError"),
-        (run(b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00zip\x86R"), "encoding 'zip'"),
+        (run(b"c_codecs\nencode\nX\x01\x00\x00\x00aX\x03\x00\x00\x00zip\x86R"), "another encoding than latin1"),
         (run(b"ctorch\nSize\nK\x09\x85R"), "TypeError"),
         (run(V2, STORAGE, b"K\x02tQK\x00K\x03\x85K\x01\x85", AFTER), "in a memory of 2 elements"),
         (run(V2, STORAGE, b"K\x02tQK\x01K\x02\x85K\x01\x85", AFTER), "in a memory of 2 elements"),
         (run(V2, STORAGE, b"K\x02tQK\x00K\x02\x85J\xff\xff\xff\xff\x85", AFTER), "stride"),
-        (run(V2, STORAGE, b"K\x02tQK\x00K\x02\x85)", AFTER), "in a memory of 2 elements"),
+        (run(V2, STORAGE, b"K\x02tQK\x00K\x02\x85)", AFTER), "ValueError: zip"),
         (run(V2, STORAGE, b"K\x03tQK\x00K\x02\x85K\x01\x85", AFTER), "has 8 bytes in place of 12"),
         (run(V2, STORAGE.replace(b"Float", b"ComplexFloat"), b"K\x01tQK\x00)))", AFTER),
          "ComplexFloatStorage"),
@@ -310,6 +317,35 @@ def test_with_weights_only_false_code_is_named_but_not_run() -> None:
     file = forged(run(b"cbuiltins\neval\nX\x01\x00\x00\x001\x85R"))
     with pytest.raises(pickle.UnpicklingError, match="the file runs code of builtins"):
         loaded(file, weights_only=False)
+
+
+def test_a_class_with_a_last_act_needs_leave_even_with_weights_only_false() -> None:
+    file = forged(run(b"c%b\nClosing\n)\x81" % __name__.encode()))
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[.*Closing\]\)"):
+        loaded(file, weights_only=False)
+
+
+LAUGHS = b"](" + b"]q\x00" + b"](h\x00h\x00eq\x00" * 70  # the text of the last has 2^70 parts
+PAIRS = b"](" + b")q\x00" + b"(h\x00h\x00\x86\x91q\x00" * 70  # sets that compare as slowly
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        b"(h\x00K\x01tQ", b"c_codecs\nencode\nX\x01\x00\x00\x00ah\x00\x86R",
+        V2 + STORAGE + b"K\x02tQK\x00h\x00h\x00" + AFTER, b"ctorch\ndevice\nh\x00\x85R",
+        b"ctorch\nSize\nh\x00\x85R", b"ctorch.serialization\n_get_layout\nh\x00\x85R",
+        V2 + STORAGE + b"K\x02tQK\x00))\x89Nh\x00tR", b"cnumpy\ndtype\nh\x00\x85R",
+        b"cnumpy\ndtype\nX\x02\x00\x00\x00f4\x85R(K\x03X\x01\x00\x00\x00<NNNh\x00h\x00h\x00tb",
+        b"cnumpy._core.multiarray\n_reconstruct\n)R(K\x01h\x00h\x00h\x00h\x00tb", b"}h\x00N" + b"s",
+        b"ctorch._utils\n_rebuild_parameter\n(h\x00h\x00h\x00tR", b"h\x00)R", b"h\x00Nb",
+        b"ccollections\nCounter\nh\x00\x85R", b"c__builtin__\ncomplex\nh\x00\x85R",
+    ],
+)  # fmt: skip
+def test_no_message_tells_what_is_longer_than_the_file(code: bytes) -> None:
+    for start in (LAUGHS, PAIRS):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError), match="the file"):
+            loaded(forged(run(start + code), **{"0": bytes(8)}), weights_only=False)
 
 
 def test_a_forged_archive(tmp_path: Path) -> None:
