@@ -1107,7 +1107,7 @@ def load(
     mmap: _bool | None = ...,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read an object that `save` wrote, or a dict of tensors from any file of safetensors."""
+    """Read an object that `save` or PyTorch wrote, or a dict of tensors from safetensors."""
 
 def log(input: Tensor, *, out: Any = ...) -> Tensor:
     """The natural logarithm; -inf at 0, nan below."""
@@ -1724,7 +1724,7 @@ def save(
     _use_new_zipfile_serialization: _bool = ...,
     _disable_byteorder_record: _bool = ...,
 ) -> None:
-    """Write an object to a file in the safetensors format."""
+    """Write an object to a file, which PyTorch reads as well."""
 
 def scalar_tensor(
     s: Any,

@@ -9,6 +9,7 @@ COMMANDS = {
     "predict": "predict with the model of a run",
     "sweep": "train with many settings",
     "compare": "show runs side by side",
+    "convert": "convert weights between PyTorch, safetensors and NumPy",
     "run": "run a program written for PyTorch: `import torch` gives nanotorch",
 }
 USAGE = "\n".join(
@@ -28,6 +29,10 @@ def main() -> int:
         print(USAGE)
     elif first == "--version":
         print(f"nanotorch {__version__}")
+    elif first == "convert":
+        from nanotorch.serialization import convert
+
+        return convert.main(rest, "nanotorch convert")
     elif first in COMMANDS:
         from nanotorch.train import cli
 

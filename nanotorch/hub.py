@@ -43,7 +43,7 @@ def load_state_dict_from_url(
     if not path.exists():
         raise FileNotFoundError(
             f"nanotorch downloads nothing, and there is no {path}. Make the model without weights, "
-            f"or put them there, as safetensors, from {url}"
+            f"or put them there, from {url}"
         )
     return _load(path, map_location, weights_only=weights_only)
 

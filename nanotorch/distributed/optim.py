@@ -18,7 +18,7 @@ from nanotorch.distributed.collectives import root_rank
 from nanotorch.distributed.group import Array, ProcessGroup, Steps, Work, member_of
 from nanotorch.names.lookup import on_demand
 from nanotorch.optim.optimizer import Optimizer
-from nanotorch.serialization import pack_file, unpack_file
+from nanotorch.serialization.safetensors import pack_file, unpack_file
 
 
 def exchange_objects(name: str, home: ProcessGroup, sent: Mapping[int, Any]) -> dict[int, Any]:

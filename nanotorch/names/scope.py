@@ -196,7 +196,7 @@ REASONS = (
     Reason("few use it. Use torch.rand, or assert_close", "testing.(make_tensor|assert_allclose)"),
     Reason("few use it. Write to `tensor.data`", "utils.swap_tensors"),
     Reason("no function that is here returns it", r"return_types.\w+"),
-    Reason("files of torch.save are safetensors, without options", r"serialization.\w+"),
+    Reason("files have no options here. Call torch.save and torch.load", r"serialization.\w+"),
     Reason("nothing to set. Leave it out", r"[gs]et_(num_interop|deterministic_debug|flush)_\w+"),
     Reason("it is for models larger than NumPy trains. Use AdamW", "optim.(Adafactor|Muon)"),
     Reason("it is for named dimensions. Use permute and reshape", "Tensor.index"),

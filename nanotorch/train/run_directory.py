@@ -18,13 +18,14 @@ import numpy as np
 
 import nanotorch as torch
 from nanotorch import optim
-from nanotorch.serialization import load, pack_file, save
+from nanotorch.serialization import load, save
 from nanotorch.serialization.files import (
     naming_file,
     read_limited,
     remove_unfinished,
     write_atomically,
 )
+from nanotorch.serialization.safetensors import pack_file
 
 from . import ranks
 from .config import describe_hint, name_text, quoted

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
-from nanotorch import serialization as archive
+from nanotorch.serialization import safetensors
 from tests.serialization.test_files import loaded, written
 from tests.several import places
 
@@ -68,7 +68,7 @@ def test_a_file_that_grows_shorter_while_it_is_read(tmp_path, monkeypatch) -> No
         return loads(text, **options)
 
     loads = json.loads
-    monkeypatch.setattr(archive.json, "loads", shortening)
+    monkeypatch.setattr(safetensors.json, "loads", shortening)
     with pytest.raises(RuntimeError, match=r"cut off: \d+ bytes are missing at its end"):
         torch.load(path)
 
@@ -151,7 +151,7 @@ def test_a_file_larger_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("nanotorch.serialization.read_arrays", full)
+    monkeypatch.setattr("nanotorch.serialization.safetensors.read_arrays", full)
     with pytest.raises(RuntimeError, match="its 4 bytes do not fit into the memory"):
         loaded(forged({"a": ENTRY}, b"1234"))
 

@@ -1,6 +1,5 @@
 """Whole modules in files: rebuilt from their class and attributes, of which nothing is called."""
 
-import io
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,13 +150,13 @@ def test_what_a_module_cannot_hold(tmp_path: Path) -> None:
         ):
             net[0].act = value
             with pytest.raises(TypeError, match=message):
-                torch.save(net, io.BytesIO())
+                written(net)
 
     class Local(nn.Module):
         pass
 
     with pytest.raises(TypeError, match=r"its class .*Local is not found by its name"):
-        torch.save(Local(), io.BytesIO())
+        written(Local())
 
 
 @pytest.mark.parametrize(
