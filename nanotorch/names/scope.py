@@ -28,11 +28,7 @@ class Reason(NamedTuple):
 
 # The first pattern that matches a name determines its reason.
 REASONS = (
-    Reason(
-        "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
-        "Save the weights by torch.save: other programs read the safetensors format",
-        r"onnx onnx.\w+",
-    ),
+    Reason("torch.onnx.export writes ONNX by a trace of the operations", r"onnx.\w+"),
     Reason(
         "pickles of PyTorch's tensors ask for it, and nanotorch does not read them. Where PyTorch "
         "is installed, write the tensors by safetensors.torch.save_file; torch.load reads that",
@@ -486,10 +482,7 @@ TABLE = {
         "BasePruningMethod L1Unstructured LnStructured RandomStructured RandomUnstructured "
         "global_unstructured l1_unstructured ln_structured random_structured random_unstructured"
     ),
-    "onnx": (
-        "~register_custom_op_symbolic ?is_in_onnx_export ONNXProgram OperatorExportTypes "
-        "TrainingMode export"
-    ),
+    "onnx": "~register_custom_op_symbolic",
     "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",

@@ -21,8 +21,12 @@ __all__ = ["errors", "export", "is_in_onnx_export", "OnnxExporterError", "ONNXPr
 
 TrainingMode = enum.Enum("TrainingMode", "EVAL PRESERVE TRAINING", start=0)
 OperatorExportTypes = enum.Enum("OperatorExportTypes", "ONNX", start=0)
-OPSETS, DEFAULT_OPSET = range(18, 24), 20
+OPSETS = range(20, 24)
 LARGEST = 2**31 - 1  # bytes of one file
+UNSUPPORTED = (
+    "torch.onnx.export does not support custom_translation_table, custom_opsets, "
+    "export_modules_as_functions and verify"
+)
 active: list[Any] = []  # the models that are being exported
 
 
@@ -100,18 +104,17 @@ def export(
         kwargs: arguments by name.
         input_names: the names of the tensors among the arguments. Default: the parameters' names.
         output_names: the names of the results. Default: ``output``, or ``output_0`` and so on.
-        opset_version: the version of ONNX's operators, from 18 to 23. Default: 20.
+        opset_version: the version of ONNX's operators, from 20 to 23. Default: 20.
         dynamic_shapes: for each argument, by name or in order, the sizes that stay open: a dict of
             dimensions and names, or a sequence of names. Equal names are equal sizes.
         dynamic_axes: the same by the names of inputs; without names, lists of dimensions.
         dynamo: False returns None. Default: True.
         export_params: whether the file has the parameters; otherwise they are inputs.
         keep_initializers_as_inputs: whether the parameters are inputs with default values.
-        verify: compare the results of `onnxruntime` with those of the model.
         training: `TrainingMode.EVAL`; with another, the model keeps its mode.
         verbose, external_data, optimize, report, profile, dump_exported_program, artifacts_dir,
             operator_export_type, do_constant_folding, autograd_inlining: accepted, without effect.
-        custom_translation_table, custom_opsets, export_modules_as_functions: not supported.
+        custom_translation_table, custom_opsets, export_modules_as_functions, verify: not supported.
 
     Raises:
         UnsupportedOperatorError: for an operation without a mapping; names it and its line.
@@ -122,24 +125,18 @@ def export(
     """
     from nanotorch.onnx.exporter import Export
 
-    refused = {
-        "custom_translation_table": custom_translation_table, "custom_opsets": custom_opsets,
-        "export_modules_as_functions": export_modules_as_functions,
-    }  # fmt: skip
-    for name, given in refused.items():
-        if given:
-            raise ValueError(f"torch.onnx.export does not support {name}")
-    opset = DEFAULT_OPSET if opset_version is None else opset_version
+    opset = OPSETS[0] if opset_version is None else opset_version
     if opset not in OPSETS:
         raise ValueError(f"opset_version must be from {OPSETS[0]} to {OPSETS[-1]}, not {opset}")
+    if any((custom_translation_table, custom_opsets, export_modules_as_functions, verify)):
+        raise ValueError(UNSUPPORTED)
     positional = (args,) if isinstance(args, Tensor) else tuple(args)
+    specs = input_names or (), dynamic_shapes or {}, dynamic_axes or {}
     with exporting(model, training is TrainingMode.EVAL):
-        task = Export(model, positional, kwargs or {}, input_names or (), dynamic_shapes, dynamic_axes or {})
-        task.add_calls(opset, output_names or ())
-        made = task.model_proto(export_params, keep_initializers_as_inputs or not export_params)
-        program = ONNXProgram(made)
-        if verify:
-            task.compare(program)
+        task = Export(model, positional, kwargs or {}, *specs)
+        task.make_graph(output_names or ())
+    as_inputs = keep_initializers_as_inputs or not export_params
+    program = ONNXProgram(task.model_proto(opset, export_params, as_inputs))
     if f is not None:
         program.save(f)
     return program if dynamo else None

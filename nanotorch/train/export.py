@@ -85,10 +85,9 @@ def exported(trained: Trained) -> Any:
         dynamic[1] = "length"
     elif name == "x":
         example = example.reshape(2, *preprocessing.shape)
-    proto = export_model(
-        Served(trained), (example,), input_names=[name], output_names=output_names(kind, preprocessing),
-        dynamic_axes={name: dynamic},
-    ).model_proto  # fmt: skip
+    names: Any = {"input_names": [name], "output_names": output_names(kind, preprocessing)}
+    program: Any = export_model(Served(trained), (example,), **names, dynamic_axes={name: dynamic})
+    proto = program.model_proto
     graph = proto.graph
     if isinstance(kind, Characters):
         helper.set_model_props(proto, {"characters": "".join(trained.dataset.classes or ())})
@@ -106,7 +105,8 @@ def name_classes(graph: Any, preprocessing: Preprocessing) -> None:
 
     rename_inside(graph, {preprocessing.target})
     names, target = list(preprocessing.classes or ()), preprocessing.target
-    held = helper.make_tensor(NAMES, TensorProto.STRING, [len(names)], [n.encode() for n in names])
+    values: Any = [name.encode() for name in names]
+    held = helper.make_tensor(NAMES, TensorProto.STRING, [len(names)], values)
     graph.initializer.append(held)
     graph.node.append(helper.make_node("Gather", [NAMES, CHOSEN], [target], axis=0))
     graph.output[0].CopyFrom(helper.make_tensor_value_info(target, TensorProto.STRING, ["samples"]))
@@ -126,7 +126,7 @@ def add_columns(graph: Any, columns: Sequence[Column]) -> None:
         if column.categories is not None:
             names, same = f"preprocessing/values_{number}", f"preprocessing/same_{number}"
             name = f"preprocessing/column_{number}"
-            values = [category.encode() for category in column.categories]
+            values: Any = [category.encode() for category in column.categories]
             held = helper.make_tensor(names, TensorProto.STRING, [1, len(values)], values)
             graph.initializer.append(held)
             nodes.append(helper.make_node("Equal", [column.name, names], [same]))

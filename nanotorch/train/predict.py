@@ -250,7 +250,7 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def say_which(target: str, trained: Trained) -> None:
-    """Print the run that `target` means, if this is not its directory, and whether it is finished."""
+    """Print the run that `target` means, and a warning if it is not finished."""
     if Path(target) not in (trained.directory, trained.weights):
         print(f"run: {trained.directory}", file=sys.stderr)
     if trained.weights == trained.directory / WEIGHTS and trained.status != FINISHED:

@@ -17,7 +17,7 @@ pytest.importorskip("onnx")
 
 # Numbers, some of them missing, and names; one column is named like a node of the model.
 TABLE = "size,town,relu,y\n" + "".join(
-    f"{i if i % 5 else '?'},{'ABC'[i % 3]},{i * i % 7},{'no yes maybe'.split()[i % 3]}\n"
+    f"{i if i % 5 else '?'},{'ABC'[i % 3]},{i * i % 7},{['no', 'yes', 'maybe'][i % 3]}\n"
     for i in range(40)
 )
 NUMBERS = "size,town,relu,y\n" + "".join(
