@@ -127,7 +127,8 @@ MODELS: dict[str, tuple[Callable[[], Any], Any]] = {
     "language model": (Gpt, CODES),
     "bilinear": (lambda: Of(lambda layer, x: layer(x, x + 1), nn.Bilinear(4, 4, 3)), X),
     "activations": (lambda: Of(lambda *parts: tuple(layer(parts[-1]) for layer in parts[:-1]), *(
-        getattr(nn, name)() for name in ACTIVATIONS.split()), nn.LogSoftmax(1), nn.Threshold(0.1, 2), nn.GELU("tanh")), X),
+        getattr(nn, name)() for name in ACTIVATIONS.split()), nn.LogSoftmax(1),
+        nn.Threshold(0.1, 2), nn.GELU("tanh")), X),
     "arithmetic": (lambda: lambda x: (
         x + 1, 2 - x, 2 / x, x / 3, x**2, 2**x, -x, x.abs().rsqrt(), x // 2, x % 2, x.exp().log1p(),
         x.mul(2).relu_().add_(1), x.detach() * x.data, x * x.size(0)), X),
