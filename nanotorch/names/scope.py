@@ -28,7 +28,10 @@ class Reason(NamedTuple):
 
 # The first pattern that matches a name determines its reason.
 REASONS = (
-    Reason("torch.onnx.export writes ONNX by a trace of the operations", r"onnx.\w+"),
+    Reason(
+        "torch.onnx.export has a table of its own, without PyTorch's symbolic functions",
+        r"onnx.([A-Z]\w+|errors.\w+|op\w+|prod\w+|select\w+|symb\w+|test\w+|(un)?reg\w+|utils|veri\w+)",
+    ),
     Reason(
         "pickles of PyTorch's tensors ask for it, and nanotorch does not read them. Where PyTorch "
         "is installed, write the tensors by safetensors.torch.save_file; torch.load reads that",
@@ -76,7 +79,7 @@ REASONS = (
     Reason(
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
-        r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
+        r"""fx torch.export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
         sym_\w+ torch.cond while_loop hash_tensor foreach DisableTorchFunction\w*
         has_torch_function\w* classproperty classes func.(debug_unwrap|functionalize)
         get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load optim.functional

@@ -1,5 +1,7 @@
 """The errors of `torch.onnx`."""
 
+__all__ = ["OnnxExporterWarning", "UnsupportedOperatorError"]
+
 
 class OnnxExporterError(RuntimeError):
     """The error for a model that cannot be exported."""
