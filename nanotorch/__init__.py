@@ -88,8 +88,8 @@ __getattr__, __dir__ = _on_demand(
         **ops.LATER,
         "nanotorch": (
             "__config__ accelerator amp backends compiler cuda distributed distributions func "
-            "functional hub linalg multiprocessing nn optim overrides profiler return_types "
-            "serialization special testing torch_version types utils xpu"
+            "functional hub linalg multiprocessing nn onnx optim overrides profiler "
+            "return_types serialization special testing torch_version types utils xpu"
         ),
         "nanotorch.amp": (
             "GradScaler autocast autocast_decrement_nesting autocast_increment_nesting "

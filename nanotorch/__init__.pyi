@@ -26,6 +26,7 @@ from nanotorch import linalg as linalg
 from nanotorch import multiprocessing as multiprocessing
 from nanotorch import names as names
 from nanotorch import nn as nn
+from nanotorch import onnx as onnx
 from nanotorch import ops as ops
 from nanotorch import optim as optim
 from nanotorch import overrides as overrides

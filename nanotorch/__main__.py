@@ -7,6 +7,7 @@ from nanotorch import __version__
 COMMANDS = {
     "train": "train what a YAML file describes, or resume a run",
     "predict": "predict with the model of a run",
+    "export": "write the model of a run as ONNX",
     "sweep": "train with many settings",
     "compare": "show runs side by side",
     "convert": "convert weights between PyTorch, safetensors and NumPy",

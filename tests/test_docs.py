@@ -6,6 +6,7 @@ from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote, urlsplit
@@ -30,8 +31,11 @@ def links(page: str) -> list[str]:
 
 def marked(path: Path) -> object:
     """Commands take long."""
-    slow = "```sh\n" in path.read_text("utf-8")
-    return pytest.param(path, id=named(path), marks=[pytest.mark.slow] if slow else [])
+    text = path.read_text("utf-8")
+    marks = [pytest.mark.slow] if "```sh\n" in text else []
+    if "import onnxruntime" in text and find_spec("onnxruntime") is None:
+        marks.append(pytest.mark.skip("needs onnx and onnxruntime"))
+    return pytest.param(path, id=named(path), marks=marks)
 
 
 @pytest.mark.parametrize("path", [marked(path) for path in PAGES])

@@ -31,8 +31,8 @@ LAYERS = (
     "nanotorch.serialization", "nanotorch.distributed.optim", "nanotorch.compile",
     "nanotorch.compiler", "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda",
     "nanotorch.testing", "nanotorch.hub", "nanotorch.version", "nanotorch",
-    "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
-    "nanotorch.learn", "nanotorch.distributed.run", "nanotorch.__main__",
+    "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.onnx", "nanotorch.train",
+    "nanotorch.program", "nanotorch.learn", "nanotorch.distributed.run", "nanotorch.__main__",
 )  # fmt: skip
 
 # Dependency -> the modules that may import it.
@@ -40,6 +40,13 @@ LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
     "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard"},
     "mpi4py": {"nanotorch.distributed.group"},
+    "onnx": {
+        "nanotorch.onnx",
+        "nanotorch.onnx.exporter",
+        "nanotorch.onnx.graph",
+        "nanotorch.train.export",
+    },
+    "onnxruntime": {"nanotorch.onnx"},
     "PIL": set[str](),
     "safetensors": set[str](),
     "tensorboard": set[str](),

@@ -29,9 +29,8 @@ class Reason(NamedTuple):
 # The first pattern that matches a name determines its reason.
 REASONS = (
     Reason(
-        "ONNX describes graphs of programs for other runtimes, which nanotorch does not make. "
-        "Save the weights by torch.save: other programs read the safetensors format",
-        r"onnx onnx.\w+",
+        "torch.onnx.export has a table of its own, without PyTorch's symbolic functions",
+        r"onnx.([A-Z]\w+|errors.\w+|op\w+|prod\w+|select\w+|symb\w+|test\w+|(un)?reg\w+|utils|veri\w+)",
     ),
     Reason(
         "pickles of PyTorch's tensors ask for it, and nanotorch does not read them. Where PyTorch "
@@ -80,7 +79,7 @@ REASONS = (
     Reason(
         "it is a part of PyTorch's own compiler, which works on programs as graphs; nanotorch "
         "runs Python as it is and has torch.compile for training steps",
-        r"""fx export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
+        r"""fx torch.export compiler.\w+ library package Dispatch\w+ ExcludeDispatchKeyGuard Sym\w+
         sym_\w+ torch.cond while_loop hash_tensor foreach DisableTorchFunction\w*
         has_torch_function\w* classproperty classes func.(debug_unwrap|functionalize)
         get_file_path const_data_ptr is_set_to grad_dtype Tensor.module_load optim.functional
@@ -486,10 +485,7 @@ TABLE = {
         "BasePruningMethod L1Unstructured LnStructured RandomStructured RandomUnstructured "
         "global_unstructured l1_unstructured ln_structured random_structured random_unstructured"
     ),
-    "onnx": (
-        "~register_custom_op_symbolic ?is_in_onnx_export ONNXProgram OperatorExportTypes "
-        "TrainingMode export"
-    ),
+    "onnx": "~register_custom_op_symbolic",
     "onnx.operators": "reshape_from_tensor_shape shape_as_tensor",
     "onnx.symbolic_helper": "=parse_args",
     "onnx.symbolic_opset11": "select squeeze unsqueeze",

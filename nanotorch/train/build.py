@@ -452,16 +452,16 @@ class Kind:
     def __init__(self, facts: LossFacts, loss: nn.Module) -> None:
         self.facts = facts
         stated = facts.prediction if getattr(loss, facts.option, True) else None
-        self._prediction = stated or as_they_are
+        self.prediction = stated or as_they_are
 
     @property
     def converts(self) -> bool:
         """Whether predictions are other numbers than outputs."""
-        return self._prediction is not as_they_are
+        return self.prediction is not as_they_are
 
     def predicted(self, outputs: Outputs) -> Outputs:
         """Return the predictions for outputs: numbers, or probabilities of classes."""
-        return np.asarray(self._prediction(torch.from_numpy(outputs)))
+        return np.asarray(self.prediction(torch.from_numpy(outputs)))
 
     def reported(self, outputs: Outputs) -> Outputs:
         """Return outputs in the form of metrics and users: for classes, the scores."""

@@ -174,6 +174,29 @@ def predict(arguments: Sequence[str] | None = None, program: str = "scripts/pred
         return commands.exit_code(lambda: run_option("predict", "predict", options))
 
 
+def export(arguments: Sequence[str] | None = None, program: str = "nanotorch export") -> int:
+    """Write the model of a run, with its preprocessing, as ONNX.
+
+    examples:
+      PROGRAM latest model.onnx
+      PROGRAM bce_classification model.onnx
+
+    A table has an input for each column, numbers in double precision or texts, shape
+    (samples, 1); an array is one input, `x`. The outputs are the columns of
+    `nanotorch predict`, or the scores of the next character after `codes`.
+
+    Exit codes: 0 done, 2 a mistake, or a model that ONNX cannot describe.
+    """
+    parser = commands.Parser(program, export.__doc__)
+    text = "the run's directory, 'latest', or a configuration's name for its newest run; or one of"
+    parser.add_argument("run", metavar="RUN", help=f"{text} the run's checkpoints")
+    parser.add_argument("file", metavar="FILE", help="the file to write")
+    commands.add_option(parser)
+    with commands.lasting_streams():
+        options = parser.parse_args(arguments)
+        return commands.exit_code(lambda: run_option("export", "export", options))
+
+
 def sweep(arguments: Sequence[str] | None = None, program: str = "scripts/sweep.py") -> int:
     """Train what a YAML file describes several times, with different settings.
 

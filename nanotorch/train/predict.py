@@ -203,12 +203,7 @@ def predict(options: argparse.Namespace) -> int:
     """Run `nanotorch predict` with its parsed options; return the exit code."""
     import_components(options.imports)
     trained = load_trained(options.run)
-    last = trained.weights == trained.directory / WEIGHTS
-    if Path(options.run) not in (trained.directory, trained.weights):
-        print(f"run: {trained.directory}", file=sys.stderr)
-    if last and trained.status != FINISHED:
-        state = f"the run is not finished but {name_text(trained.status)}"
-        print(f"warning: {state}: these are its weights so far", file=sys.stderr)
+    say_which(options.run, trained)
     if isinstance(trained.kind, Characters):
         if options.input is not None or options.prompt is None:
             raise usage_error("", "a model of text takes --prompt, and no file")
@@ -227,7 +222,7 @@ def predict(options: argparse.Namespace) -> int:
     if options.input is None:
         raise usage_error("", "needs a file of samples")
     if not (shown := options.output in (None, "-")):
-        check_output(options.output, options.input)
+        check_output("--output", options.output, options.input)
     rows, targets = trained.samples(Path(options.input))
     outputs = trained.predict(rows).numpy()
     columns = trained.kind.predictions(outputs, trained.dataset)
@@ -239,13 +234,7 @@ def predict(options: argparse.Namespace) -> int:
     if shown:
         print(text, end="", flush=True)
     else:
-        try:
-            if not options.output or Path(options.output).is_dir():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            write(Path(options.output), [text.encode()])
-        except (OSError, ValueError, RuntimeError) as error:
-            why = f"'{name_text(options.output)}': {getattr(error, 'strerror', None) or error}"
-            raise usage_error("", f"--output: cannot write {why}") from None
+        write_output("--output", options.output, text.encode())
         print(f"{len(rows)} predictions in {options.output}", file=sys.stderr)
     if targets is not None:
         told = ~np.isnan(targets)
@@ -260,12 +249,34 @@ def predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def check_output(name: str, samples: str) -> None:
-    """Refuse an output that would overwrite the samples or a file of a run."""
+def say_which(target: str, trained: Trained) -> None:
+    """Print the run that `target` means, and a warning if it is not finished."""
+    if Path(target) not in (trained.directory, trained.weights):
+        print(f"run: {trained.directory}", file=sys.stderr)
+    if trained.weights == trained.directory / WEIGHTS and trained.status != FINISHED:
+        state = f"the run is not finished but {name_text(trained.status)}"
+        print(f"warning: {state}: these are its weights so far", file=sys.stderr)
+
+
+def write_output(argument: str, name: str, data: bytes) -> None:
+    """Write the file that an argument names."""
     try:
-        message = "is the file of samples, which would be lost" * Path(name).samefile(samples)
-        message = message or "is a file of a run" * belongs_to_run(Path(name))
+        if not name or Path(name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        write(Path(name), [data])
+    except (OSError, ValueError, RuntimeError) as error:
+        why = f"'{name_text(name)}': {getattr(error, 'strerror', None) or error}"
+        raise usage_error("", f"{argument}: cannot write {why}") from None
+
+
+def check_output(argument: str, name: str, samples: str = "") -> None:
+    """Refuse an output that would overwrite the samples, if they are a file, or a file of a run."""
+    try:
+        path, message = Path(name), ""
+        if samples:
+            message = "is the file of samples, which would be lost" * path.samefile(samples)
+        message = message or "is a file of a run" * belongs_to_run(path)
     except (OSError, ValueError):  # one does not exist, or has an invalid name
         return
     if message:
-        raise usage_error("", f"--output: '{name_text(name)}' {message}; choose another name")
+        raise usage_error("", f"{argument}: '{name_text(name)}' {message}; choose another name")

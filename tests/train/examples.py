@@ -136,7 +136,8 @@ def refusal_of(call: Callable[..., Any], kind: Any = ConfigError) -> Callable[..
 
 
 COMMANDS = {
-    "train": cli.main, "predict": cli.predict, "sweep": cli.sweep, "compare": cli.compare
+    "train": cli.main, "predict": cli.predict, "export": cli.export, "sweep": cli.sweep,
+    "compare": cli.compare,
 }  # fmt: skip
 
 
