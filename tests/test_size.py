@@ -11,13 +11,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 169, 100
-PATH_LINES, CALLED_ONCE = 18_760, 162
+FILES, SLACK = 187, 100
+PATH_LINES, CALLED_ONCE = 18_590, 168
 CODE = {  # lines of code by folder
-    "_core/": 6720, "amp/": 265, "autograd/": 2635, "compile/": 3690, "cuda/": 60,
-    "distributed/": 1080, "distributions/": 1345, "func/": 695, "learn/": 240, "names/": 670,
-    "nn/": 5840, "ops/": 10810, "optim/": 1990, "program/": 160, "serialization/": 705,
-    "train/": 8655, "utils/": 2330, "*.py": 1095,
+    "_core/": 5920, "amp/": 265, "autograd/": 3060, "compile/": 3690, "cuda/": 60,
+    "distributed/": 1080, "distributions/": 1345, "func/": 1700, "learn/": 240, "names/": 670,
+    "nn/": 5835, "onnx/": 905, "ops/": 10300, "optim/": 1990, "program/": 160,
+    "serialization/": 1495, "train/": 8795, "utils/": 2330, "*.py": 1100,
 }  # fmt: skip
 
 
