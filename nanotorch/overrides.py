@@ -16,8 +16,8 @@ from typing import Any
 from nanotorch._core import batched
 from nanotorch._core.arguments import METHOD
 from nanotorch._core.batched import flat_args
-from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS, NoValues
 from nanotorch._core.dtypes import Size
+from nanotorch._core.meta import GENERATED, OF_FORMULAS, NoValues
 from nanotorch._core.tensor import Tensor, call_plainly
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.creation import alias

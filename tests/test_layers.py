@@ -19,15 +19,17 @@ PACKAGE = Path(__file__).parent.parent / "nanotorch"
 # Top to bottom. `nanotorch` itself re-exports what stands above it.
 LAYERS = (
     "nanotorch.names", "nanotorch._core.grad_mode", "nanotorch._core.arguments",
-    "nanotorch._core.dtypes", "nanotorch._core.call_site", "nanotorch._core.bfloat16",
+    "nanotorch._core.dtypes", "nanotorch._core.call_site", "nanotorch._core.meta",
+    "nanotorch._core.bfloat16",
     "nanotorch._core.layout", "nanotorch.multiprocessing", "nanotorch._core",
     "nanotorch.ops", "nanotorch.overrides", "nanotorch.settings", "nanotorch.linalg",
+    "nanotorch._lowrank",
     "nanotorch.special", "nanotorch.functional", "nanotorch.types", "nanotorch.return_types",
     "nanotorch.autograd", "nanotorch.distributed", "nanotorch.nn", "nanotorch.func",
     "nanotorch.distributions", "nanotorch.optim", "nanotorch.utils.data", "nanotorch.utils",
     "nanotorch.serialization", "nanotorch.distributed.optim", "nanotorch.compile",
     "nanotorch.compiler", "nanotorch.backends", "nanotorch.amp", "nanotorch.cuda",
-    "nanotorch.testing", "nanotorch.hub", "nanotorch.version", "nanotorch",
+    "nanotorch.quasirandom", "nanotorch.testing", "nanotorch.hub", "nanotorch.version", "nanotorch",
     "nanotorch.utils.tensorboard", "nanotorch.profiler", "nanotorch.train", "nanotorch.program",
     "nanotorch.learn", "nanotorch.distributed.run", "nanotorch.__main__",
 )  # fmt: skip

@@ -13,11 +13,12 @@ import numpy as np
 
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import METHOD
-from nanotorch._core.bfloat16 import NoValues as NoValues
 from nanotorch._core.bfloat16 import bfloat16, round_to_bfloat16, widen
 from nanotorch._core.grad_mode import REQUIRES_GRAD, mode
 from nanotorch._core.graph import Recorded
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.meta import MetaArray, as_meta, dense
+from nanotorch._core.meta import NoValues as NoValues
 from nanotorch._core.substitutes import Substitutes
 from nanotorch._core.tensor import Tensor
 
@@ -385,6 +386,8 @@ def in_batch(o: Op, inplace: bool, *values: Any) -> Any:
         for is_asked, operation in subclasses:
             if is_asked(flat_args([args])):
                 return operation(o, inplace, args)
+        if any(isinstance(getattr(v, "_array", v), MetaArray) for v in flat_args([args])):
+            return on_zeros(o, inplace, args)
         return in_single(o, inplace, args)
     call = Call(o, inplace, args, batch)
     if inplace and not call.is_batched(o.inputs[0]):
@@ -457,6 +460,31 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
             node = part._history
             if node.__class__ is Recorded and not node.multi:
                 node._dtype = dtypes.BFLOAT16
+    return out
+
+
+def on_zeros(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
+    """Run an operation on zeros in place of tensors without values; its results have none."""
+    tensors = [v for v in flat_args([args]) if isinstance(v, Tensor)]
+    held = {t: t._array for t in tensors if isinstance(t._array, MetaArray)}
+    args = {name: dense(value) for name, value in args.items()}
+    written = args[o.inputs[0]] if inplace else None
+    try:
+        for tensor, array in held.items():
+            zeros = np.zeros_like(dense(array)) if tensor is written else dense(array)
+            tensor._array = bfloat16(zeros) if array.dtype == dtypes.BFLOAT16 else zeros
+        with np.errstate(all="ignore"):
+            out = Call(o, inplace, args, None).again()  # type: ignore[arg-type]
+    finally:
+        for tensor, array in held.items():
+            now, tensor._array = tensor._array, array
+            if tensor is written and now.shape != array.shape:
+                tensor._array = as_meta(now)
+    if not isinstance(out, (Tensor, list, tuple)):
+        return as_meta(out)  # as formulas call it
+    for part in flat_args([out] if isinstance(out, Tensor) else out):
+        if not isinstance(part._array, MetaArray):
+            part._array = as_meta(part._array)
     return out
 
 

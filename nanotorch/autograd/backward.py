@@ -259,7 +259,7 @@ def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor
     if weight is None:
         if root.requires_grad and math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return Tensor._lift(np.ones(shape, dtype))
+        return Tensor._lift(np.ones_like(root._array) if root.is_meta else np.ones(shape, dtype))
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if weight._array.shape != shape:

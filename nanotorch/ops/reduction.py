@@ -770,13 +770,13 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     if dim is None:
         told = "{}(): dim is required for a tensor without elements"
         require(array.size, told, name, error=IndexError)
-        found = np.asarray(find(array), INT64)
+        found = np.asanyarray(find(array), INT64)
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
     require_elements(name, array, (axis,))
-    return wrap(np.asarray(find(array, axis, keepdims=keepdim), INT64))
+    return wrap(np.asanyarray(find(array, axis, keepdims=keepdim), INT64))
 
 
 @method
@@ -800,7 +800,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
-    out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
+    out = np.asanyarray(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
 
 
