@@ -19,8 +19,8 @@ _HOMES = {
     "MixtureSameFamily Multinomial MultivariateNormal Normal OneHotCategorical Poisson StudentT "
     "Uniform",
     "transforms": "AffineTransform ComposeTransform ExpTransform IndependentTransform LogNormal "
-    "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
-    "Transform TransformedDistribution biject_to identity_transform transform_to",
+    "PowerTransform SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform "
+    "TanhTransform Transform TransformedDistribution biject_to identity_transform transform_to",
 }
 # PyTorch has a module for each distribution.
 for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistribution".split():
@@ -28,6 +28,7 @@ for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistributio
     globals()[_file] = _stand_in(f"{__name__}.{_file}", {__name__: _name})
 for _file, _home, _names in (
     ("kl", "distribution", "kl_divergence register_kl"),
+    ("multivariate_normal", "families", "MultivariateNormal _precision_to_scale_tril"),
     ("constraint_registry", "transforms", "ConstraintRegistry biject_to transform_to"),
     ("utils", "distribution", "_standard_normal broadcast_all lazy_property"),
 ):
