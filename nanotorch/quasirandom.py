@@ -1,6 +1,7 @@
 """`torch.quasirandom`: the Sobol sequence, with the direction numbers that SciPy has, too."""
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ def direction_table() -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ImportError: without SciPy.
     """
-    import scipy.stats  # the only user of SciPy
-
-    with np.load(Path(scipy.stats.__file__).with_name("_sobol_direction_numbers.npz")) as table:
+    place = import_module("scipy.stats").__file__
+    with np.load(Path(str(place)).with_name("_sobol_direction_numbers.npz")) as table:
         return table["poly"], table["vinit"]
 
 

@@ -176,7 +176,8 @@ for _name in (
 class Region:
     """The range of addresses of all these arrays: 16 TB, where the system gives so many."""
 
-    size, held = 1 << 44, None
+    size = 1 << 44
+    held: Any = None
 
     @classmethod
     def memory(cls) -> Any:

@@ -25,10 +25,13 @@ _HOMES = {
 # PyTorch has a module for each distribution.
 for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistribution".split():
     _file = {"StudentT": "studentT"}.get(_name) or _sub(r"\B([A-Z])", r"_\1", _name).lower()
-    globals()[_file] = _stand_in(f"{__name__}.{_file}", {__name__: _name})
+    _more = "_precision_to_scale_tril" if _name == "MultivariateNormal" else ""
+    globals()[_file] = _stand_in(
+        f"{__name__}.{_file}",
+        {__name__: f"{_name} Distribution", f"{__name__}.families": _more},
+    )
 for _file, _home, _names in (
     ("kl", "distribution", "kl_divergence register_kl"),
-    ("multivariate_normal", "families", "MultivariateNormal _precision_to_scale_tril"),
     ("constraint_registry", "transforms", "ConstraintRegistry biject_to transform_to"),
     ("utils", "distribution", "_standard_normal broadcast_all lazy_property"),
 ):

@@ -318,7 +318,7 @@ TABLE = {
     "": (
         "<_assert<nanotorch.names.scope.assert_condition Event Future OutOfMemoryError "
         "PyTorchFileReader ScriptModule ScriptObject Stream SymBool SymFloat SymInt sparse_bsc "
-        "sparse_bsr sparse_coo sparse_csc sparse_csr <torch<nanotorch"
+        "sparse_bsr sparse_coo sparse_csc sparse_csr <torch<nanotorch DeviceObjType"
     ),
     "_C": (
         "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
@@ -382,9 +382,10 @@ TABLE = {
         "0max_memory_reserved 0memory_reserved <get_rng_state_all<builtins.list "
         "<memory_stats<collections.OrderedDict BoolTensor ByteTensor CUDAGraph DoubleTensor Event "
         "FloatTensor HalfTensor IntTensor LongTensor Stream StreamContext current_stream "
-        "get_device_capability get_device_properties get_rng_state graph graphs mem_get_info nvtx "
+        "get_device_capability get_device_properties get_rng_state graph graphs mem_get_info "
         "memory_summary reset_max_memory_allocated reset_peak_memory_stats stream"
     ),
+    "cuda.nvtx": "=range ~mark ~range_pop ~range_push",
     "distributed._composable.fsdp": "FSDPModule fully_shard",
     "distributed._functional_collectives": "all_to_all_single_autograd wait_tensor",
     "distributed._tensor": "*Partial *Replicate *Shard DTensor distribute_tensor",
@@ -493,6 +494,10 @@ TABLE = {
     "nn.attention.flex_attention": (
         "AuxRequest BlockMask _DEFAULT_SPARSE_BLOCK_SIZE create_block_mask flex_attention"
     ),
+    "nn.common_types": (
+        "<_size_1_t<typing.Any <_size_2_t<typing.Any <_size_3_t<typing.Any "
+        "<_size_any_t<typing.Any <_size_2_opt_t<typing.Any"
+    ),
     "nn.init": "dirac_ sparse_",
     "nn.parameter": "UninitializedTensorMixin",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
@@ -519,15 +524,17 @@ TABLE = {
     "profiler.profiler": "<profile<nanotorch.profiler.profile",
     "quantization": "DeQuantStub QuantStub convert prepare quantize_dynamic",
     "sparse": "addmm mm sampled_addmm softmax spdiags sum",
+    "utils._contextlib": "<_DecoratorContextManager<contextlib.ContextDecorator",
     "utils._pytree": (
         "<LeafSpec<nanotorch.func.trees.TreeSpec <PyTree<typing.Any "
         "<SUPPORTED_NODES<nanotorch.func.trees.NODES <_get_node_type<nanotorch.func.trees.kind_of"
     ),
     "utils.benchmark": "Timer",
     "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
-    "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map _MultiProcessingDataLoaderIter",
+    "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map <_collate_fn_t<typing.Any "
+    "<_worker_init_fn_t<typing.Any _DatasetKind _MultiProcessingDataLoaderIter",
     "utils.data._utils": "",
-    "utils.data._utils.worker": "ManagerWatchdog",
+    "utils.data._utils.worker": "ManagerWatchdog _generate_state",
     "utils.data.datapipes": "",
     "utils.data.graph_settings": "apply_sharding apply_shuffle_settings",
     "utils.flop_counter": "=register_flop_formula <flop_registry<builtins.dict FlopCounterMode",
