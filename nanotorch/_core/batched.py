@@ -463,11 +463,18 @@ def in_single(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
     return out
 
 
+def zeros_of(value: Any) -> Any:
+    """In an index, zeros for a tensor without values; other values as they are."""
+    meta = isinstance(value, Tensor) and isinstance(value._array, MetaArray)
+    return type(value)._lift(dense(value._array)) if meta else value
+
+
 def on_zeros(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
     """Run an operation on zeros in place of tensors without values; its results have none."""
     tensors = [v for v in flat_args([args]) if isinstance(v, Tensor)]
     held = {t: t._array for t in tensors if isinstance(t._array, MetaArray)}
-    args = {name: dense(value) for name, value in args.items()}
+    plain = {n: v.replaced(zeros_of) for n, v in args.items() if hasattr(v, "replaced")}
+    args = {name: dense(value) for name, value in args.items()} | plain
     written = args[o.inputs[0]] if inplace else None
     try:
         for tensor, array in held.items():
@@ -480,12 +487,11 @@ def on_zeros(o: Op, inplace: bool, args: dict[str, Any]) -> Any:
             now, tensor._array = tensor._array, array
             if tensor is written and now.shape != array.shape:
                 tensor._array = as_meta(now)
-    if not isinstance(out, (Tensor, list, tuple)):
-        return as_meta(out)  # as formulas call it
-    for part in flat_args([out] if isinstance(out, Tensor) else out):
-        if not isinstance(part._array, MetaArray):
+    parts = list(flat_args([out]))
+    for part in parts:
+        if isinstance(part, Tensor) and not isinstance(part._array, MetaArray):
             part._array = as_meta(part._array)
-    return out
+    return out if isinstance(parts[0], Tensor) else as_meta(out)  # bare, as formulas call it
 
 
 def derive_rule(o: Op) -> Rule:

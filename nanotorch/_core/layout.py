@@ -15,7 +15,7 @@ from nanotorch._core.arguments import as_int
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, META, Size, device, dtype, new_tuple, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
-from nanotorch._core.meta import NO_DATA, NO_ITEM, MetaArray
+from nanotorch._core.meta import NO_DATA, MetaArray
 
 # The layout of a tensor's array: shape, dtype, strides, device.
 
@@ -581,13 +581,6 @@ SCALAR = (
 )
 
 
-def number_in(array: Any) -> Any:
-    """The only element of an array."""
-    if isinstance(array, MetaArray):
-        raise RuntimeError(NO_ITEM)
-    return array.item()
-
-
 class Exchange:
     """The part of `Tensor` that implements Python's and NumPy's protocols."""
 
@@ -609,12 +602,10 @@ class Exchange:
             raise RuntimeError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
             )
-        return number_in(self._array)
+        return self._array.item()
 
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; a number for a 0-d tensor."""
-        if isinstance(self._array, MetaArray):
-            raise NotImplementedError(NO_DATA)
         return self._array.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -669,7 +660,7 @@ class Exchange:
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(number_in(self._array))
+        return bool(self._array.item())
 
     def __float__(self) -> float:
         if self.requires_grad:
@@ -682,12 +673,12 @@ class Exchange:
     def _single(self) -> Any:
         if self._array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return number_in(self._array)
+        return self._array.item()
 
     def __index__(self) -> int:
         if self._array.dtype.kind == "f" or self._array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(number_in(self._array))
+        return int(self._array.item())
 
     def __len__(self) -> int:
         if self._array.ndim == 0:
@@ -701,7 +692,7 @@ class Exchange:
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Exchange, bool, int, float, np.generic)):
-            return bool(number_in(self.eq(element)._array.any()))  # type: ignore[attr-defined]
+            return bool(self.eq(element)._array.any())  # type: ignore[attr-defined]
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
             f"{type(element)}."

@@ -136,6 +136,10 @@ class MetaArray(np.ndarray):
 
     __bool__ = __int__ = __float__ = __index__ = item
 
+    def tolist(self) -> Any:
+        """Raise the error for numbers that there are not."""
+        raise NotImplementedError(NO_DATA)
+
     def dot(self, other: Any, out: Any = None) -> Any:
         """The product with a vector or matrix."""
         return np.matmul(self, other, out=out)
@@ -239,7 +243,7 @@ def dense(value: Any) -> Any:
 def as_meta(value: Any) -> Any:
     """An array as one without values; also each array in a sequence."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(as_meta, value))
+        return getattr(type(value), "_make", type(value))(map(as_meta, value))
     if not isinstance(value, (np.ndarray, np.generic)):
         return value
     if isinstance(value, np.ndarray) and not value.flags.writeable:  # a view

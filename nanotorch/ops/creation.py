@@ -205,11 +205,13 @@ def new_leaf(
     return out
 
 
-def new_filled(make: Any, shape: Any, kind: np.dtype, device: Any = None, **options: Any) -> Tensor:
-    """A new leaf of the array ``make(shape, kind)``, which is not made for the device "meta"."""
-    if (places[-1] if device is None else device) is not CPU and on_meta(device):
-        return new_leaf(meta_array(shape, kind), device=CPU, **options)
-    return new_leaf(make(shape, kind), device=CPU, **options)
+def new_filled(make: Any, shape: Any, kind: np.dtype, options: Any) -> Array:
+    """The array ``make(shape, kind)``, which is not made for a tensor on the device "meta"."""
+    where = options.get("device") if options else None
+    if (places[-1] if where is None else where) is not CPU and on_meta(where):
+        return meta_array(shape, kind)
+    made: Array = make(shape, kind)
+    return made
 
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
@@ -321,7 +323,8 @@ def zeros(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros; ``sizes`` is its shape, as one sequence or as several numbers."""
-    return new_filled(np.zeros, parse_shape("zeros", sizes, size), numpy_dtype(dtype), **options)
+    shape, kind = parse_shape("zeros", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.zeros, shape, kind, options), **options)
 
 
 @public
@@ -330,7 +333,8 @@ def ones(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of ones; ``sizes`` is its shape, as one sequence or as several numbers."""
-    return new_filled(np.ones, parse_shape("ones", sizes, size), numpy_dtype(dtype), **options)
+    shape, kind = parse_shape("ones", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.ones, shape, kind, options), **options)
 
 
 @public
@@ -339,7 +343,8 @@ def empty(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of arbitrary values; ``sizes`` is its shape, as one sequence or several numbers."""
-    return new_filled(np.empty, parse_shape("empty", sizes, size), numpy_dtype(dtype), **options)
+    shape, kind = parse_shape("empty", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.empty, shape, kind, options), **options)
 
 
 @public
@@ -361,7 +366,8 @@ def full(
     kind = dtypes.dtype_of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     shape, number = parse_shape("full", (size,)), number_as(value, kind)
-    return new_filled(lambda *made: np.full(made[0], number, made[1]), shape, kind, **options)
+    fill = new_filled(lambda *made: np.full(made[0], number, made[1]), shape, kind, options)
+    return new_leaf(fill, **options)
 
 
 def beside(input: Tensor, options: Any) -> Array:

@@ -498,7 +498,8 @@ def rand(
         NotImplementedError: for a dtype that is not a floating-point one.
     """
     shape = parse_shape("rand", sizes, size)
-    return new_filled(stream(generator).uniform, shape, numpy_dtype(dtype), **options)
+    draw = stream(generator).uniform
+    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
 
 
 @public
@@ -509,7 +510,8 @@ def randn(
 ) -> Tensor:  # fmt: skip
     """A tensor of normal numbers of mean 0 and variance 1; arguments as for `rand`."""
     shape = parse_shape("randn", sizes, size)
-    return new_filled(stream(generator).normal, shape, numpy_dtype(dtype), **options)
+    draw = stream(generator).normal
+    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
 
 
 @public
@@ -548,7 +550,7 @@ def randint(
     shape = parse_shape("randint", (tuple(size),), position=position)
     kind = numpy_dtype(int64 if dtype is None else dtype)
     draw = partial(stream(generator).integers, low, high)
-    return new_filled(draw, shape, kind, **options)
+    return new_leaf(new_filled(draw, shape, kind, options), **options)
 
 
 @public
@@ -569,7 +571,8 @@ def randperm(
     """
     kind = numpy_dtype(int64 if dtype is None else dtype)
     draw = stream(generator).permutation
-    return new_filled(lambda shape, kind: draw(*shape, kind), (as_int(n),), kind, **options)
+    order = new_filled(lambda shape, kind: draw(*shape, kind), (as_int(n),), kind, options)
+    return new_leaf(order, **options)
 
 
 # Like another tensor: with its shape, layout and, by default, dtype
@@ -685,7 +688,7 @@ def normal(
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = parse_shape("normal", (tuple(size),))
         draw = partial(draw, mean=mean, std=std)
-        return new_filled(draw, shape, numpy_dtype(dtype), **options)
+        return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
     if isinstance(std, Tensor) and std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(tuple(tensors[0].shape), tuple(tensors[-1].shape))
