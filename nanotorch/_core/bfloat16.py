@@ -130,9 +130,10 @@ for _name in ("argmax", "argmin", "argsort", "dot", "nonzero", "searchsorted"):
 def widen(value: Any) -> Any:
     """An array as ordinary float32; also each array in a sequence or dict."""
     if isinstance(value, np.ndarray):
-        if DTYPE.__get__(value) != BFLOAT16:
+        plain = value.view(np.ndarray)
+        if plain.dtype != BFLOAT16:
             return value
-        return (value if isinstance(value, MetaArray) else value.view(np.ndarray)).astype(SINGLE)
+        return like_meta(value, SINGLE) if isinstance(value, MetaArray) else plain.astype(SINGLE)
     if type(value) in (list, tuple):
         return type(value)(map(widen, value))
     return {k: widen(v) for k, v in value.items()} if isinstance(value, dict) else value
