@@ -88,9 +88,10 @@ __getattr__, __dir__ = _on_demand(
         **ops.LATER,
         "nanotorch": (
             "__config__ accelerator amp backends compiler cuda distributed distributions func "
-            "functional hub linalg multiprocessing nn onnx optim overrides profiler "
+            "functional hub linalg multiprocessing nn onnx optim overrides profiler quasirandom "
             "return_types serialization special testing torch_version types utils xpu"
         ),
+        "nanotorch._lowrank": "pca_lowrank svd_lowrank",
         "nanotorch.amp": (
             "GradScaler autocast autocast_decrement_nesting autocast_increment_nesting "
             "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "

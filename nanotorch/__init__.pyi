@@ -31,6 +31,7 @@ from nanotorch import ops as ops
 from nanotorch import optim as optim
 from nanotorch import overrides as overrides
 from nanotorch import profiler as profiler
+from nanotorch import quasirandom as quasirandom
 from nanotorch import return_types as return_types
 from nanotorch import serialization as serialization
 from nanotorch import special as special
@@ -855,7 +856,7 @@ def get_autocast_dtype(device_type: str) -> dtype:
     """The lower dtype of ``device_type`` in this thread. Default: bfloat16 for "cpu", else float16."""
 
 def get_default_device() -> device:
-    """The CPU."""
+    """The device that new tensors get: see `set_default_device`."""
 
 def get_default_dtype() -> dtype:
     """The dtype that new floating-point tensors get; ``float32`` unless set."""
@@ -1459,6 +1460,11 @@ def pairwise_distance(
 ) -> Tensor:
     """The norm of ``x1 - x2 + eps`` along the last dimension."""
 
+def pca_lowrank(
+    A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ...
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The principal components of rows, as `svd_lowrank` gives them."""
+
 def permute(input: Tensor, dims: Sequence[_int] = ...) -> Tensor:
     """A view with the dimensions in the order ``dims``."""
 
@@ -1802,7 +1808,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = ...) -> None:
     """Turn autocast on or off for ``device_type``, "cuda" if only ``enabled`` is given."""
 
 def set_default_device(device: Any) -> None:
-    """Set the default device, which can only be the CPU, or None for it."""
+    """Set the default device: the CPU, "meta", or None for the CPU."""
 
 def set_default_dtype(d: dtype) -> None:
     """Set the dtype that new floating-point tensors get."""
@@ -1954,6 +1960,11 @@ def svd(
     input: Tensor, some: _bool = ..., compute_uv: _bool = ..., *, out: Any = ...
 ) -> return_types.svd:
     """The older form of `torch.linalg.svd`: the named tuple ``(U, S, V)``, where V is ``Vhᵀ``."""
+
+def svd_lowrank(
+    A: Tensor, q: _int | None = ..., niter: _int | None = ..., M: Tensor | None = ...
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``U``, ``S`` and ``V`` with ``A - M`` about ``U @ diag(S) @ V.mT``, of rank ``q``."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """NumPy's name of `transpose`."""

@@ -17,4 +17,4 @@ from nanotorch.ops import tensordot as tensordot
 from nanotorch.ops import unique as unique
 from nanotorch.ops import unique_consecutive as unique_consecutive
 
-_on_demand(__name__)
+_on_demand(__name__, {"nanotorch._lowrank": "pca_lowrank svd_lowrank"})

@@ -15,9 +15,9 @@ from typing import Any
 
 from nanotorch._core import doors
 from nanotorch._core.arguments import flat_args
-from nanotorch._core.bfloat16 import GENERATED, OF_FORMULAS
 from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import Size
+from nanotorch._core.meta import GENERATED, OF_FORMULAS
 from nanotorch._core.tensor import Tensor, call_plainly
 from nanotorch.names.lookup import on_demand
 from nanotorch.ops.creation import alias
@@ -216,6 +216,6 @@ def operation(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     return handle_torch_function(function, flat_args([args]), *positional, **named)
 
 
-doors.values.insert(-1, operation)  # before bfloat16
+doors.values.insert(-2, operation)  # before tensors without values, and bfloat16
 
 on_demand(__name__)

@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core import call_site, dtypes
 from nanotorch._core.arguments import wrong_type
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, device, require_cpu
+from nanotorch._core.dtypes import CPU, META, device, on_meta, places
 from nanotorch.ops.creation import dtype_of
 
 PRECISIONS = ("highest", "high", "medium")
@@ -83,17 +83,17 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_default_device(device: Any) -> None:
-    """Set the default device, which can only be the CPU, or None for it.
+    """Set the default device: the CPU, "meta", or None for the CPU.
 
     Raises:
         AssertionError, RuntimeError: for another device.
     """
-    require_cpu(device)
+    places[0] = META if device is not None and on_meta(device) else CPU
 
 
 def get_default_device() -> device:
-    """The CPU."""
-    return CPU
+    """The device that new tensors get: see `set_default_device`."""
+    return places[-1]
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -13,22 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from nanotorch._core.doors import NoValues
 from nanotorch._core.dtypes import BFLOAT16
+from nanotorch._core.meta import (
+    DTYPE,
+    GENERATED,
+    ON_MEMORY,
+    SET_DTYPE,
+    SINGLE,
+    MetaArray,
+    like_meta,
+    refuse_kernels,
+)
 
-SINGLE = np.dtype(np.float32)
 HALF_ULP, LAST_BIT, KEPT = np.uint32(0x7FFF), np.uint32(1), np.uint32(0xFFFF0000)
-# NumPy's functions that depend on shapes and memory, not on values.
-ON_MEMORY = frozenset((
-    np.transpose, np.moveaxis, np.swapaxes, np.squeeze, np.expand_dims, np.reshape, np.ravel,
-    np.broadcast_to, np.diagonal, np.flip, np.split, np.array_split, np.may_share_memory,
-    np.shares_memory, np.shape, np.ndim, np.size,
-))  # fmt: skip
-DTYPE: Any = vars(np.ndarray)["dtype"]
-# Makes a view of another dtype; for this NumPy 2.5 calls `_set_dtype` in place of the setter.
-SET_DTYPE: Any = getattr(np.ndarray, "_set_dtype", DTYPE.__set__)
-# The generated functions that call formulas.
-GENERATED, OF_FORMULAS = "<nanotorch op", {"plain_back", "careful_back", "apply_bare"}
 
 
 def round_to_bfloat16(values: Any) -> np.ndarray:
@@ -130,26 +127,13 @@ for _name in ("argmax", "argmin", "argsort", "dot", "nonzero", "searchsorted"):
     setattr(Bfloat16Array, _name, in_float32(_name))
 
 
-def refuse_kernels() -> None:
-    """Raise `NoValues` inside a kernel, unless the kernel makes a view."""
-    frame: Any = sys._getframe(2)
-    while not frame.f_code.co_filename.startswith(GENERATED):
-        if frame.f_back is None or frame.f_code.co_name == "run_without_values":
-            return
-        called, frame = frame, frame.f_back
-        if frame.f_code.co_filename.startswith(GENERATED):
-            code = called.f_code  # of a kernel, or what records it, calls it again, tells its error
-            if code.co_filename.endswith("graph.py") or code.co_name in ("again", "explain"):
-                return
-    if frame.f_code.co_name not in OF_FORMULAS and not frame.f_globals["this_op"].view:
-        raise NoValues
-
-
 def widen(value: Any) -> Any:
     """An array as ordinary float32; also each array in a sequence or dict."""
     if isinstance(value, np.ndarray):
         plain = value.view(np.ndarray)
-        return plain.astype(SINGLE) if plain.dtype == BFLOAT16 else value
+        if plain.dtype != BFLOAT16:
+            return value
+        return like_meta(value, SINGLE) if isinstance(value, MetaArray) else plain.astype(SINGLE)
     if type(value) in (list, tuple):
         return type(value)(map(widen, value))
     return {k: widen(v) for k, v in value.items()} if isinstance(value, dict) else value
@@ -187,10 +171,12 @@ def reinterpret(array: np.ndarray, kind: np.dtype) -> np.ndarray:
 
 def with_shared_dtype(array: np.ndarray) -> np.ndarray:
     """A new array of the dtype, rounded; an array of bfloat16 stays as it is."""
-    return array if isinstance(array, Bfloat16Array) else bfloat16(array)
+    return array if isinstance(array, (Bfloat16Array, MetaArray)) else bfloat16(array)
 
 
 def cast(array: Any, dtype: Any, *args: Any, **named: Any) -> np.ndarray:
     """``array.astype``, also to bfloat16."""
+    if isinstance(array, MetaArray):
+        return like_meta(array, dtype)
     copy: np.ndarray = widen(array).astype(SINGLE if dtype == BFLOAT16 else dtype, *args, **named)
     return bfloat16(copy) if dtype == BFLOAT16 else copy

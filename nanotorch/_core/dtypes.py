@@ -481,7 +481,7 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
         )
 
 
-# Devices: programs may name any of PyTorch's devices, but tensors live on the CPU only.
+# Devices: programs may name any of PyTorch's, but tensors are on the CPU, or without values.
 
 
 TYPES = (
@@ -555,16 +555,16 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
         return (device, (self.type, self.index))
 
     def __enter__(self) -> "device":
-        """A block whose tensors are made on this device, which must be the CPU.
+        """A block whose tensors are made on this device: the CPU or "meta".
 
         Raises:
             AssertionError, RuntimeError: for another device.
         """
-        require_cpu(self)
+        places.append(META if on_meta(self) else CPU)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        pass
+        places.pop()
 
 
 def refuse_negative(index: int) -> None:
@@ -587,7 +587,21 @@ def parse_device(text: str) -> tuple[str, int | None]:
     return kind, int(number) if colon else None
 
 
-CPU = device("cpu")
+CPU, META = device("cpu"), device("meta")
+places = [CPU]  # the default device, and those of the `with` blocks around
+
+
+def on_meta(where: Any) -> bool:
+    """Whether a device is "meta"; None is the default device, and others must be the CPU.
+
+    For the errors see `require_cpu`.
+    """
+    if where is None:
+        return places[-1] is META
+    if isinstance(where, str | device) and device(where).type == "meta":
+        return True
+    require_cpu(where)
+    return False
 
 
 def require_cpu(where: Any) -> None:

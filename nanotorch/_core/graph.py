@@ -25,6 +25,7 @@ from nanotorch._core.call_site import (
 from nanotorch._core.dtypes import C_NAMES, OF_NUMPY, can_cast, dtype_of
 from nanotorch._core.grad_mode import InferenceCell, mode, of_inference, refuse_write
 from nanotorch._core.layout import EXPANDED, check_overlap, has_overlap, is_dense
+from nanotorch._core.meta import MetaArray, like_meta
 from nanotorch._core.ownership import can_take
 
 new_object = object.__new__  # makes an object without a call of `__init__`
@@ -407,6 +408,8 @@ def accumulate_into(variable: Any, g: Any, owned: bool) -> None:
 
 def copy_like(g: Any, array: np.ndarray) -> np.ndarray:
     """A copy of ``g`` with the strides of ``array``; contiguous if those leave gaps."""
+    if isinstance(array, MetaArray):
+        return like_meta(array)
     if array.ndim < 2 or (g.strides == array.strides and g.flags.c_contiguous):
         return np.array(g) if array.__class__ is np.ndarray else with_shared_dtype(g[...]).copy("K")
     copy = np.empty_like(array, g.dtype, "K" if is_dense(array) else "C")

@@ -13,8 +13,9 @@ from numpy.lib.stride_tricks import as_strided
 from nanotorch._core import dtypes
 from nanotorch._core.arguments import as_int
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, Size, device, dtype, new_tuple, with_shared_dtype
+from nanotorch._core.dtypes import CPU, META, Size, device, dtype, new_tuple, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
+from nanotorch._core.meta import NO_DATA, MetaArray
 
 # The layout of a tensor's array: shape, dtype, strides, device.
 
@@ -81,7 +82,7 @@ class layout:  # noqa: N801 - PyTorch's name
 strided = object.__new__(layout)
 # Properties such as `is_sparse` ask for kinds of tensors and devices that nanotorch lacks.
 KINDS = (
-    "is_cuda", "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
+    "is_cuda", "is_ipu", "is_maia", "is_mkldnn", "is_mps", "is_mtia", "is_nested",
     "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
 )  # fmt: skip
 
@@ -108,8 +109,8 @@ class Layout:
 
     @property
     def device(self) -> device:
-        """Always the CPU."""
-        return CPU
+        """The CPU; "meta" for a tensor without values."""
+        return META if isinstance(self._array, MetaArray) else CPU
 
     @property
     def itemsize(self) -> int:
@@ -123,8 +124,13 @@ class Layout:
 
     @property
     def is_cpu(self) -> bool:
-        """Always True."""
-        return True
+        """Whether the tensor has values."""
+        return not isinstance(self._array, MetaArray)
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has a shape and a dtype, and no values."""
+        return isinstance(self._array, MetaArray)
 
     @property
     def layout(self) -> layout:
@@ -174,7 +180,7 @@ class Layout:
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element.
+        """The address of the first element; 0 without values.
 
         Raises:
             NotImplementedError: for bfloat16, which the memory holds as float32.
@@ -184,7 +190,7 @@ class Layout:
                 "nanotorch keeps bfloat16 as float32, so there is no address where it lies. "
                 "torch.save writes it; tensor.view(torch.int16) gives its bits"
             )
-        return address(self._array)
+        return 0 if isinstance(self._array, MetaArray) else address(self._array)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the elements are in memory in the order of the dimensions, without gaps."""
@@ -548,7 +554,9 @@ def format_tensor(
         prefix: the text up to the opening parenthesis; its length is the indentation.
     """
     implied = [default_dtype]
-    if array.size:
+    if isinstance(array, MetaArray):
+        text, sized = "...", True
+    elif array.size:
         implied += [np.dtype(np.int64), np.dtype(np.bool_)]
         summarize = array.size > _options.threshold
         style = _style(_shown(array) if summarize else array)
@@ -557,6 +565,8 @@ def format_tensor(
     else:
         text, sized = "[]", array.ndim != 1
     marks = [f"size={array.shape}"] if sized else []
+    if isinstance(array, MetaArray):
+        marks.insert(0, "device='meta'")
     if array.dtype not in implied:
         marks.append(f"dtype={dtypes.OF_NUMPY[array.dtype]}")
     return _close(prefix + text, [*marks, *suffixes], len(prefix))
@@ -580,12 +590,13 @@ class Exchange:
     _grad: Any
     requires_grad: Any
     grad_fn: Any
+    device: Any
 
     def item(self) -> int | float | bool:
         """The only element, as a Python number.
 
         Raises:
-            RuntimeError: if there is not exactly one element.
+            RuntimeError: if there is not exactly one element, or it has no value.
         """
         if self._array.size != 1:
             raise RuntimeError(
@@ -605,8 +616,13 @@ class Exchange:
 
         Raises:
             RuntimeError: with grad mode on, if the tensor requires grad and ``force`` is not set.
-            TypeError: for bfloat16.
+            TypeError: for bfloat16, and for a tensor without values.
         """
+        if isinstance(self._array, MetaArray):
+            raise TypeError(
+                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
         if self.requires_grad and mode.enabled and not force:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -631,7 +647,13 @@ class Exchange:
         return self._lift(dtypes.with_shared_dtype(array))
 
     def cpu(self) -> Any:
-        """The tensor itself: it is on the CPU."""
+        """The tensor itself: it is on the CPU.
+
+        Raises:
+            NotImplementedError: if it has no values.
+        """
+        if isinstance(self._array, MetaArray):
+            raise NotImplementedError(NO_DATA)
         return self
 
     def __bool__(self) -> bool:
@@ -679,7 +701,7 @@ class Exchange:
     __hash__ = object.__hash__
 
     def __format__(self, spec: str) -> str:
-        if self._array.ndim == 0 and type(self).__name__ == "Tensor":
+        if self._array.ndim == 0 and type(self).__name__ == "Tensor" and self.device is CPU:
             return format(self.item(), spec)
         return object.__format__(self, spec)
 

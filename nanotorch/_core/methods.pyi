@@ -559,8 +559,6 @@ class Methods:
     @property
     def is_maia(self) -> _bool: ...
     @property
-    def is_meta(self) -> _bool: ...
-    @property
     def is_mkldnn(self) -> _bool: ...
     @property
     def is_mps(self) -> _bool: ...
@@ -1117,6 +1115,8 @@ class Methods:
         memory_format: Any = ...,
     ) -> Tensor:
         """This tensor with another dtype; itself if nothing changes."""
+    def to_dense(self, dtype: dtype | None = ..., *, masked_grad: Any = ...) -> Tensor:
+        """The tensor, which is dense, in another dtype if one is given."""
     def topk(
         self, k: _int, dim: _int = ..., largest: _bool = ..., sorted: _bool = ...
     ) -> return_types.topk:

@@ -45,7 +45,8 @@ class Substitutes:
         """
         with self.lock:
             own = self.own.setdefault(function, function.__code__)
-            if not hasattr(function, "__signature__"):  # else it would be that of the other code
+            if not (hasattr(function, "__signature__") or hasattr(function, "__wrapped__")):
+                # Without it, the signature would be that of the other code.
                 own_form = copy_function(function, function.__qualname__)
                 function.__signature__ = LazySignature(
                     lambda: list(inspect.signature(own_form).parameters.values()),

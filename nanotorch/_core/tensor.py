@@ -35,6 +35,7 @@ from nanotorch._core.graph import (
     view_history,
 )
 from nanotorch._core.layout import Exchange, Layout
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.ownership import is_alone
 from nanotorch.names.lookup import OF_TENSORS, OutOfScope
 
@@ -341,6 +342,11 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
                 "dtype"
             )
         array, former = value._array, self._array
+        if isinstance(array, MetaArray) is not isinstance(former, MetaArray):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+                "incompatible tensor type."
+            )
         if array.shape != former.shape or array.dtype != former.dtype:
             keep_accumulators(self)
         self._take_data(value)
@@ -488,7 +494,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def _lift(array: Any) -> "Tensor":
         if getattr(array, "dtype", None) is dtypes.BFLOAT16:
             return wrap(with_shared_dtype(array))
-        return wrap(array if array.__class__ is np.ndarray else np.asarray(array))
+        kinds = (np.ndarray, MetaArray)
+        return wrap(array if array.__class__ in kinds else np.asarray(array))
 
     def _alias(self) -> "Tensor":
         """A tensor with the same memory and no history."""

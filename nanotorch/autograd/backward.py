@@ -13,6 +13,7 @@ from nanotorch._core.dtypes import Size
 from nanotorch._core.engine import Sweep, sum_to
 from nanotorch._core.grad_mode import BACKWARD, mode, refuse_inside
 from nanotorch._core.graph import Edge, FreedValues, Recorded, anomaly, edge_of
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.batched import Batch, Batched, activate_batch, batch_tensor, make_sample
@@ -262,7 +263,8 @@ def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor
     if weight is None:
         if root.requires_grad and math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return Tensor._lift(np.ones(shape, dtype))
+        valueless = isinstance(root._array, MetaArray)
+        return Tensor._lift(np.ones_like(root._array) if valueless else np.ones(shape, dtype))
     if not isinstance(weight, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(weight).__name__}")
     if weight._array.shape != shape:

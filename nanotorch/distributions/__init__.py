@@ -19,13 +19,17 @@ _HOMES = {
     "MixtureSameFamily Multinomial MultivariateNormal Normal OneHotCategorical Poisson StudentT "
     "Uniform",
     "transforms": "AffineTransform ComposeTransform ExpTransform IndependentTransform LogNormal "
-    "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
-    "Transform TransformedDistribution biject_to identity_transform transform_to",
+    "PowerTransform SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform "
+    "TanhTransform Transform TransformedDistribution biject_to identity_transform transform_to",
 }
 # PyTorch has a module for each distribution.
 for _name in f"{_HOMES['families']} Independent LogNormal TransformedDistribution".split():
     _file = {"StudentT": "studentT"}.get(_name) or _sub(r"\B([A-Z])", r"_\1", _name).lower()
-    globals()[_file] = _stand_in(f"{__name__}.{_file}", {__name__: _name})
+    _more = "_precision_to_scale_tril" if _name == "MultivariateNormal" else ""
+    globals()[_file] = _stand_in(
+        f"{__name__}.{_file}",
+        {__name__: f"{_name} Distribution", f"{__name__}.families": _more},
+    )
 for _file, _home, _names in (
     ("kl", "distribution", "kl_divergence register_kl"),
     ("constraint_registry", "transforms", "ConstraintRegistry biject_to transform_to"),

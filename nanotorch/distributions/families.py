@@ -773,6 +773,12 @@ class Multinomial(Weighted, either="probs logits", probs=c.simplex, logits=c.rea
         return f"{type(self).__name__}()"
 
 
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
+    """The lower Cholesky factor of the inverse of a matrix."""
+    inverse = linalg.cholesky(P.flip(-2, -1)).flip(-2, -1).mT
+    return linalg.solve_triangular(inverse, ops.eye(P.shape[-1], dtype=P.dtype), upper=False)
+
+
 class MultivariateNormal(
     Family, loc=c.real_vector, covariance_matrix=c.positive_definite,
     precision_matrix=c.positive_definite, scale_tril=c.lower_cholesky,
@@ -799,9 +805,7 @@ class MultivariateNormal(
         if covariance is not None:
             factor = linalg.cholesky(covariance)
         if precision is not None:
-            inverse = linalg.cholesky(precision.flip(-2, -1)).flip(-2, -1).mT
-            one = ops.eye(precision.shape[-1], dtype=precision.dtype)
-            factor = linalg.solve_triangular(inverse, one, upper=False)
+            factor = _precision_to_scale_tril(precision)
         self._unbroadcasted_scale_tril = factor
 
     def _wide(self, matrix: Tensor) -> Tensor:

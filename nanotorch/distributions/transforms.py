@@ -17,6 +17,7 @@ from nanotorch.distributions.distribution import (
     EMPTY,
     Distribution,
     Independent,
+    broadcast_all,
     formula,
     kl_divergence,
     sum_last_dims,
@@ -166,6 +167,11 @@ def clip_to_unit(y: Tensor) -> Tensor:
     return y.clamp(min=finfo(y.dtype).tiny, max=1.0 - finfo(y.dtype).eps)
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """`sigmoid`, with results below 1 and above 0."""
+    return clip_to_unit(x.sigmoid())
+
+
 class ExpTransform(
     Transform, _call=ops.exp, _inverse=ops.log, log_abs_det_jacobian=lambda x, y: x,
     codomain=constraints.positive, bijective=True, sign=1, _like=(),
@@ -175,7 +181,7 @@ class ExpTransform(
 
 class SigmoidTransform(
     Transform,
-    _call=lambda x: clip_to_unit(x.sigmoid()), _inverse=lambda y: clip_to_unit(y).logit(),
+    _call=lambda x: _clipped_sigmoid(x), _inverse=lambda y: clip_to_unit(y).logit(),
     log_abs_det_jacobian=lambda x, y: -softplus(-x) - softplus(x),
     codomain=constraints.unit_interval, bijective=True, sign=1, _like=(),
 ):  # fmt: skip
@@ -218,7 +224,7 @@ class StickBreakingTransform(
     """Vectors to the simplex with one more number: each number breaks off a part of the rest."""
 
     def _call(self, x: Tensor) -> Tensor:
-        z = clip_to_unit(ops.sigmoid(x - log_remainders(x)))
+        z = _clipped_sigmoid(x - log_remainders(x))
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -270,6 +276,38 @@ class AffineTransform(Transform):
     def forward_shape(self, shape: Any) -> Size:
         shapes = [value.shape for value in self._given if isinstance(value, Tensor)]
         return Size(ops.broadcast_shapes(shape, *shapes))
+
+    inverse_shape = forward_shape
+
+
+class PowerTransform(Transform):
+    """``x ** exponent``, for positive numbers.
+
+    Args:
+        exponent: a number or a tensor.
+        cache_size: see `Transform`.
+    """
+
+    domain = codomain = constraints.positive
+    bijective = True
+    sign = property(lambda self: self.exponent.sign())
+    _like = formula(lambda self: self.exponent.tolist())
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Size:
+        return Size(ops.broadcast_shapes(shape, self.exponent.shape))
 
     inverse_shape = forward_shape
 

@@ -414,7 +414,7 @@ GROUPS: dict[Rule, str] = {
         "log_sigmoid mask_by_number mask_by_number_in_place number_floor_divided number_remainder "
         "over_number plus_number pow_base prelu_kernel relu_backward shrink_backward "
         "sigmoid_backward signbit softplus softshrink solve_triangular tanh_backward threshold "
-        "threshold_backward times_number to_copy where_true"
+        "threshold_backward times_number to_copy to_device where_true"
     ),
     dimensions: (
         "blank_in cross_along ends_along gather gather_backward put_along scatter_add "

@@ -309,6 +309,21 @@ def key_get(obj: Any, kp: Path) -> Any:
     return obj
 
 
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """The values and the keys of a dict."""
+    return list(d.values()), list(d)
+
+
+def _namedtuple_flatten(d: Any) -> tuple[list[Any], type]:
+    """The values and the class of a named tuple."""
+    return list(d), type(d)
+
+
+def _namedtuple_unflatten(values: Iterable[Any], context: Any) -> Any:
+    """The named tuple of a class: the inverse of `_namedtuple_flatten`."""
+    return context(*values)
+
+
 def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], Any]:
     """Pairs of a key and a value, and the context of a dict."""
     values, context = NODES[type(d)][0](d)

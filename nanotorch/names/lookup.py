@@ -25,9 +25,12 @@ def on_demand(
             defines them. Names under the module's own name are its submodules.
         change: replaces each imported function, given the module, the name and the function.
     """
+    made: dict[str, Any] = {}
     known = {name: origin for origin, names in (origins or {}).items() for name in names.split()}
 
     def __getattr__(name: str) -> Any:  # noqa: N807 - Python's name for it
+        if name in made:
+            return made[name]
         origin = known.get(name)
         if origin is None:
             if name == "__all__":
@@ -41,6 +44,7 @@ def on_demand(
                 return importlib.import_module(f"{module}.{name}")
             if (value := value_of(place, name)) is None:
                 raise missing(module, name)
+            made[name] = value  # a stand-in is no attribute, which `dir` would show
             return value
         if origin == module:
             return importlib.import_module(f"{module}.{name}")  # which sets the attribute
@@ -163,7 +167,7 @@ NAMES_OF_TENSORS = """
     q_per_channel_zero_points q_scale q_zero_point qr qscheme record_stream reinforce resize
     resize_as resize_as_sparse_ row_indices select_scatter set_ slice_inverse
     slice_scatter smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
-    sspaddmm stft storage storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
+    sspaddmm stft storage storage_type symeig to_mkldnn to_padded_tensor to_sparse
     to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
     unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile xlogy xlogy_ xpu
 """

@@ -68,7 +68,7 @@ REASONS = (
     Reason(
         "nanotorch has dense tensors only, as NumPy has. Use a dense tensor, or a mask",
         r"""torch.(sparse|nested|jagged|masked) sparse_\w+ \w*_sparse\w* SparseAdam
-        (s|sp|ds|hs|hsp|sadd|sspadd)mm coalesce is_coalesced dense_dim to_dense
+        (s|sp|ds|hs|hsp|sadd|sspadd)mm coalesce is_coalesced dense_dim
         to_padded_tensor ((crow|ccol|col|row)_)?(indices|values)(_copy)?""",
     ),
     Reason(
@@ -155,7 +155,7 @@ REASONS = (
     Reason("few use it. Use x[:, None] ** torch.arange(n)", "(linalg|torch).vander"),
     Reason(
         "few use it. Use torch.linalg.solve, inv, lu_factor, eigh or svd, and matmul",
-        r"""lobpcg (pca|svd)_lowrank chain_matmul linalg.\w+
+        r"""lobpcg chain_matmul linalg.\w+
         (torch|Tensor).(lu|lu_solve|cholesky_inverse)""",
     ),
     Reason("attention is computed in one way here. Remove the choice", r"nn.attention.\w+"),
@@ -204,7 +204,7 @@ REASONS = (
         "it is a kernel behind a function that users call. Use the function of "
         "torch.nn.functional or the layer of torch.nn",
         r"""native_\w+ unsafe_\w+ batch_norm_\w+ convolution conv_tbc init_num_threads \w+_cell
-        geqrf or[gm]qr quasirandom
+        geqrf or[gm]qr
         torch.(rnn_\w+|lstm|gru|\w*dropout_?|\w+_norm|norm_except_dim|embedding\w*)
         torch.(threshold_?|[crs]r?elu_?|kl_div|\w+_loss|\w+_with_logits|max_pool[123]d)""",
     ),
@@ -279,8 +279,9 @@ HOMES = {
     "torch_version": {"nanotorch.version": "TorchVersion"},
     "utils._pytree": {
         "nanotorch.func.trees": "GetAttrKey MappingKey SequenceKey TreeSpec "
-        "_dict_flatten_with_keys key_get keystr register_pytree_node tree_all tree_any "
-        "tree_flatten tree_flatten_with_path tree_is_leaf tree_iter tree_leaves "
+        "_dict_flatten _dict_flatten_with_keys _namedtuple_flatten _namedtuple_unflatten "
+        "key_get keystr register_pytree_node tree_all tree_any tree_flatten "
+        "tree_flatten_with_path tree_is_leaf tree_iter tree_leaves "
         "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path tree_structure "
         "tree_unflatten treespec_pprint"
     },
@@ -316,7 +317,7 @@ TABLE = {
     "": (
         "<_assert<nanotorch.names.scope.assert_condition Event Future OutOfMemoryError "
         "PyTorchFileReader ScriptModule ScriptObject Stream SymBool SymFloat SymInt sparse_bsc "
-        "sparse_bsr sparse_coo sparse_csc sparse_csr"
+        "sparse_bsr sparse_coo sparse_csc sparse_csr <torch<nanotorch DeviceObjType"
     ),
     "_C": (
         "=DispatchKeySet ~_get_tracing_state ~_jit_override_can_fuse_on_cpu "
@@ -349,7 +350,7 @@ TABLE = {
     "_higher_order_ops.associative_scan": "associative_scan",
     "_jit_internal": "=_overload =_overload_method =boolean_dispatch =ignore =unused Future",
     "_subclasses": "FakeTensor FakeTensorMode",
-    "_subclasses.fake_tensor": "FakeTensor FakeTensorMode",
+    "_subclasses.fake_tensor": "?is_fake FakeTensor FakeTensorMode",
     "_tensor_str": "PRINT_OPTS _add_suffixes _tensor_str",
     "accelerator": (
         "~current_accelerator ~empty_cache 0memory_allocated current_device_index synchronize"
@@ -383,8 +384,11 @@ TABLE = {
         "get_device_capability get_device_properties get_rng_state graph graphs mem_get_info "
         "memory_summary reset_max_memory_allocated reset_peak_memory_stats stream"
     ),
+    "cuda.nvtx": "=range ~mark ~range_pop ~range_push",
     "distributed._composable.fsdp": "FSDPModule fully_shard",
     "distributed._functional_collectives": "all_to_all_single_autograd wait_tensor",
+    "distributed._tensor": "*Partial *Replicate *Shard DTensor distribute_tensor",
+    "distributed._tensor.experimental": "implicit_replication",
     "distributed.algorithms._checkpoint.checkpoint_wrapper": (
         "CheckpointImpl CheckpointWrapper apply_activation_checkpointing checkpoint_wrapper "
         "offload_wrapper"
@@ -423,7 +427,8 @@ TABLE = {
     ),
     "distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
     "distributed.fsdp.wrap": (
-        "ModuleWrapPolicy enable_wrap size_based_auto_wrap_policy transformer_auto_wrap_policy wrap"
+        "ModuleWrapPolicy _or_policy enable_wrap lambda_auto_wrap_policy "
+        "size_based_auto_wrap_policy transformer_auto_wrap_policy wrap"
     ),
     "distributed.nn": "",
     "distributed.nn.functional": "all_gather all_reduce",
@@ -437,7 +442,17 @@ TABLE = {
         "parallelize_module"
     ),
     "distributed.tensor.placement_types": "*Partial *Placement *Replicate *Shard *_StridedShard",
-    "distributions": "HalfCauchy HalfNormal LKJCholesky NegativeBinomial",
+    "distributions": (
+        "HalfCauchy HalfNormal LKJCholesky NegativeBinomial RelaxedBernoulli "
+        "RelaxedOneHotCategorical Wishart"
+    ),
+    "distributions.half_cauchy": "HalfCauchy",
+    "distributions.half_normal": "HalfNormal",
+    "distributions.lkj_cholesky": "LKJCholesky",
+    "distributions.negative_binomial": "NegativeBinomial",
+    "distributions.relaxed_bernoulli": "RelaxedBernoulli",
+    "distributions.relaxed_categorical": "RelaxedOneHotCategorical",
+    "distributions.wishart": "Wishart",
     "export": "Dim ExportedProgram export load save",
     "fft": (
         "fft fft2 fftfreq fftn fftshift ifft ifft2 ifftn ifftshift irfft irfft2 irfftn rfft rfft2 "
@@ -445,7 +460,7 @@ TABLE = {
     ),
     "futures": "Future collect_all wait_all",
     "fx": "=wrap Graph GraphModule Interpreter Node Proxy Tracer Transformer symbolic_trace",
-    "fx.experimental.proxy_tensor": "make_fx",
+    "fx.experimental.proxy_tensor": "~get_proxy_mode make_fx",
     "fx.experimental.symbolic_shapes": (
         "<guard_or_false<builtins.bool <guard_or_true<builtins.bool "
         "<statically_known_true<builtins.bool"
@@ -478,7 +493,12 @@ TABLE = {
     "nn.attention.flex_attention": (
         "AuxRequest BlockMask _DEFAULT_SPARSE_BLOCK_SIZE create_block_mask flex_attention"
     ),
+    "nn.common_types": (
+        "<_size_1_t<typing.Any <_size_2_t<typing.Any <_size_3_t<typing.Any "
+        "<_size_any_t<typing.Any <_size_2_opt_t<typing.Any"
+    ),
     "nn.init": "dirac_ sparse_",
+    "nn.parameter": "UninitializedTensorMixin",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.utils.fusion": "fuse_conv_bn_eval fuse_linear_bn_eval",
     "nn.utils.prune": (
@@ -500,16 +520,20 @@ TABLE = {
     "profiler.profiler": "<profile<nanotorch.profiler.profile",
     "quantization": "DeQuantStub QuantStub convert prepare quantize_dynamic",
     "sparse": "addmm mm sampled_addmm softmax spdiags sum",
+    "utils._contextlib": "<_DecoratorContextManager<contextlib.ContextDecorator",
     "utils._pytree": (
         "<LeafSpec<nanotorch.func.trees.TreeSpec <PyTree<typing.Any "
         "<SUPPORTED_NODES<nanotorch.func.trees.NODES <_get_node_type<nanotorch.func.trees.kind_of"
     ),
     "utils.benchmark": "Timer",
     "utils.cpp_extension": "BuildExtension CUDAExtension CppExtension load load_inline",
-    "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map _MultiProcessingDataLoaderIter",
+    "utils.data.dataloader": "<_BaseDataLoaderIter<builtins.map <_collate_fn_t<typing.Any "
+    "<_worker_init_fn_t<typing.Any _DatasetKind _MultiProcessingDataLoaderIter",
+    "utils.data._utils": "",
+    "utils.data._utils.worker": "ManagerWatchdog _generate_state",
     "utils.data.datapipes": "",
     "utils.data.graph_settings": "apply_sharding apply_shuffle_settings",
-    "utils.flop_counter": "FlopCounterMode",
+    "utils.flop_counter": "=register_flop_formula <flop_registry<builtins.dict FlopCounterMode",
     "utils.model_zoo": "<load_url<nanotorch.hub.load_state_dict_from_url <tqdm<tqdm.tqdm",
     "xpu": (
         "~set_rng_state_all ?is_bf16_supported ?is_current_stream_capturing 0max_memory_allocated "
@@ -625,8 +649,10 @@ def load_library(path: Any) -> NoReturn:
 
 
 def elsewhere(full: str, home: str) -> Any:
-    """The object that ``home`` names in another module."""
+    """The object that ``home`` names in another module, or a module."""
     module, _, name = home.rpartition(".")
+    if not module:
+        return importlib.import_module(name)
     return getattr(importlib.import_module(module), name)
 
 

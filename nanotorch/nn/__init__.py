@@ -46,7 +46,7 @@ _FILES = {
         ),
     },
     "module": {
-        "module": "Module _IncompatibleKeys",
+        "module": "Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys",
         "module_call": "register_module_forward_hook register_module_forward_pre_hook",
     },
     "normalization": {"normalization": "GroupNorm LayerNorm LocalResponseNorm RMSNorm"},

@@ -225,10 +225,15 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     if not tensor.numel():
         warn("Initializing zero-element tensors is a no-op")
         return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The number of connections that a mode names: "fan_in" or "fan_out"."""
     mode, modes = mode.lower(), ["fan_in", "fan_out"]
     require_value(mode in modes, "Mode {} not supported, please use one of {}", mode, modes)
-    fan = _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode)]
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:

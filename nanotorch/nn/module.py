@@ -4,11 +4,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
-import numpy as np
-
 from nanotorch._core import dtypes
-from nanotorch._core.call_site import count_write
-from nanotorch._core.dtypes import CPU, absent, device, dtype, require_cpu, shown_as_one
+from nanotorch._core.call_site import count_write, warn
+from nanotorch._core.dtypes import absent, device, dtype, on_meta, shown_as_one
 from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.graph import (
     HookDict,
@@ -18,10 +16,12 @@ from nanotorch._core.graph import (
     keep_accumulators,
     next_change,
 )
-from nanotorch._core.tensor import Tensor, typename, wrap
+from nanotorch._core.meta import NO_DATA
+from nanotorch._core.tensor import Tensor, typename
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
 from nanotorch.ops.arguments import parse_to, require
+from nanotorch.ops.creation import empty_like
 
 # The tree: parameters, buffers and children, by attribute and by dotted name.
 
@@ -352,7 +352,12 @@ def _step(module: Any, name: str) -> Any:
 # The state of a module, as a dict of tensors.
 
 
-EXTRA_STATE = "_extra_state"
+EXTRA_STATE = _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+NO_COPY = (
+    "for {}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+    "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+    "state dictionary to their corresponding key in the module instead of copying them in place?)"
+)
 NO_EXTRA_STATE = (
     "{method} is to be implemented by modules that have extra state; the base class has none."
 )
@@ -563,6 +568,8 @@ class ModuleState(ModuleTree):
         try:
             with no_grad():
                 if not assign:
+                    if tensor.is_meta and not value.is_meta:
+                        warn(NO_COPY.format(key))
                     tensor.copy_(value)
                     return
                 if isinstance(value, Parameter):
@@ -767,14 +774,21 @@ class Module(ModuleCall, ModuleState):
         """Convert the floating-point parameters and buffers; returns the module.
 
         The call is ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(tensor)``. The
-        device is always the CPU; ``non_blocking`` has no effect.
+        device is the CPU or "meta"; ``non_blocking`` has no effect.
 
         Raises:
             TypeError: if the dtype is neither floating-point nor complex, or for other arguments.
-            AssertionError, RuntimeError: for a device that is not the CPU, and for ``copy``.
+            NotImplementedError: for the CPU, if a tensor has no values.
+            AssertionError, RuntimeError: for another device, and for ``copy``.
         """
         where, wanted, _, _ = parse_to_arguments(*args, **kwargs)
-        require_cpu(where)
+        if where is not None and on_meta(where):
+            self._apply(lambda t: t.to(where))
+        elif where is not None and any(t.is_meta for t in (*self.parameters(), *self.buffers())):
+            raise NotImplementedError(
+                f"{NO_DATA} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                "when moving module from meta to a different device."
+            )
         if wanted is None:
             return self
         if not (wanted.is_floating_point or wanted.is_complex):
@@ -829,18 +843,23 @@ class Module(ModuleCall, ModuleState):
         raise absent("ipu")
 
     def cpu(self) -> Self:
-        """The module itself: it is on the CPU."""
+        """The module itself: it is on the CPU.
+
+        Raises:
+            NotImplementedError: if a tensor has no values.
+        """
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.cpu()
         return self
 
     def to_empty(self, *, device: int | str | device | None, recurse: bool = True) -> Self:
         """Give all parameters and buffers new memory with arbitrary values; returns the module.
 
         Args:
-            device: the CPU, or None.
+            device: the CPU or "meta". Default: that of each tensor.
             recurse: include all modules below. Default: True.
         """
-        require_cpu(device)
-        return self._apply(lambda t: wrap(np.empty_like(t._array)), recurse)
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def share_memory(self) -> Self:
         """Move the tensors to memory that processes share; returns the module.
@@ -905,7 +924,7 @@ def parse_to_arguments(*args: Any, **kwargs: Any) -> tuple[device | None, dtype 
     require("copy" not in given, ".to() does not accept copy argument")
     place, wanted = given.get("device"), given.get("dtype")
     if "tensor" in given:
-        place, wanted = CPU, given["tensor"].dtype
+        place, wanted = given["tensor"].device, given["tensor"].dtype
     place = place if place is None else device(place)
     wanted = wanted if wanted is None else dtypes.as_dtype(wanted)
     return place, wanted, given.get("non_blocking", False), given.get("memory_format")

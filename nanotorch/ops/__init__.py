@@ -5,7 +5,7 @@ from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nanotorch._core import in_float32 as in_float32
+from nanotorch._core import on_zeros as on_zeros
 from nanotorch._core.arguments import ABSENT, argument_aliases, export, rename, wrong_type
 from nanotorch._core.dtypes import ALL
 from nanotorch._core.op import OPS, PUBLIC

@@ -23,11 +23,12 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.doors import NoValues
-from nanotorch._core.dtypes import CPU, INT64, Size, absent, require_cpu
+from nanotorch._core.dtypes import CPU, INT64, META, Size, absent, on_meta, places
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import address, layout, order_of, strided
+from nanotorch._core.meta import MetaArray, dense, like_meta, meta_array
 from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
@@ -190,14 +191,14 @@ def new_leaf(
     Raises:
         TypeError: for an unknown option, another layout, or a flag that is not a bool.
         RuntimeError: for a leaf of integers that requires grad.
-        AssertionError, RuntimeError: for a device that is not the CPU.
+        AssertionError, RuntimeError: for a device that is neither the CPU nor "meta".
     """
     if unknown:
         name, value = next(iter(unknown.items()))
         place = find_argument(value, name)
         raise TypeError(f"{place and place[0]}() got an unexpected keyword argument '{name}'")
-    if device is not None:
-        require_cpu(device)
+    if (places[-1] if device is None else device) is not CPU and on_meta(device):
+        array = meta_array(array.shape, array.dtype)
     if layout is not None and layout is not strided:
         place = find_argument(layout)
         raise wrong_type(layout, "torch.layout", place and (place[0], "layout", 0))
@@ -214,6 +215,15 @@ def new_leaf(
         require_float(array)
         out._set_flag(True)
     return out
+
+
+def new_filled(make: Any, shape: Any, kind: np.dtype, options: Any) -> Array:
+    """The array ``make(shape, kind)``, which is not made for a tensor on the device "meta"."""
+    where = options.get("device") if options else None
+    if (places[-1] if where is None else where) is not CPU and on_meta(where):
+        return meta_array(shape, kind)
+    made: Array = make(shape, kind)
+    return made
 
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
@@ -244,7 +254,8 @@ def tensor(
     """
     if isinstance(data, Tensor):
         warn(COPY_WARNING)
-        data = data._array
+        device = data.device if device is None else device
+        data = (data if on_meta(device) else data.cpu())._array
     if requires_grad is not False:  # not even None, which functions of a shape accept
         require_flag(requires_grad)
     return new_leaf(new_array(data, dtype), requires_grad, device)
@@ -256,12 +267,17 @@ def as_tensor(data: Any, *, dtype: DType | None = None, device: Any = None) -> T
 
     For errors and warnings see `tensor` and `from_numpy`.
     """
-    require_cpu(device)
+    meta = on_meta(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or numpy_dtype(dtype) == data.dtype):
+        default = device is None and not meta
+        return data.to(data.device if default else META if meta else CPU, dtype)
+    if (
+        not meta
+        and isinstance(data, np.ndarray)
+        and (dtype is None or numpy_dtype(dtype) == data.dtype)
+    ):
         return from_numpy(data)
-    return new_leaf(new_array(data, dtype))
+    return new_leaf(new_array(data, dtype), device=device)
 
 
 @public
@@ -307,7 +323,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
-    return new_leaf(view_memory(ndarray))
+    return new_leaf(view_memory(ndarray), device=CPU)
 
 
 # From shapes
@@ -319,7 +335,8 @@ def zeros(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros; ``sizes`` is its shape, as one sequence or as several numbers."""
-    return new_leaf(np.zeros(parse_shape("zeros", sizes, size), numpy_dtype(dtype)), **options)
+    shape, kind = parse_shape("zeros", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.zeros, shape, kind, options), **options)
 
 
 @public
@@ -328,7 +345,8 @@ def ones(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of ones; ``sizes`` is its shape, as one sequence or as several numbers."""
-    return new_leaf(np.ones(parse_shape("ones", sizes, size), numpy_dtype(dtype)), **options)
+    shape, kind = parse_shape("ones", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.ones, shape, kind, options), **options)
 
 
 @public
@@ -337,7 +355,8 @@ def empty(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of arbitrary values; ``sizes`` is its shape, as one sequence or several numbers."""
-    return new_leaf(np.empty(parse_shape("empty", sizes, size), numpy_dtype(dtype)), **options)
+    shape, kind = parse_shape("empty", sizes, size), numpy_dtype(dtype)
+    return new_leaf(new_filled(np.empty, shape, kind, options), **options)
 
 
 @public
@@ -358,8 +377,19 @@ def full(
     value = as_number(fill_value)
     kind = dtypes.dtype_of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
-    shape = parse_shape("full", (size,))
-    return new_leaf(np.full(shape, number_as(value, kind), kind), **options)
+    shape, number = parse_shape("full", (size,)), number_as(value, kind)
+    fill = new_filled(lambda *made: np.full(made[0], number, made[1]), shape, kind, options)
+    return new_leaf(fill, **options)
+
+
+def beside(input: Tensor, options: Any) -> Array:
+    """The array of a tensor, for a new one on its device, or on that in the options."""
+    array = input._array
+    if options.get("device") is None:
+        options["device"] = CPU
+    elif isinstance(array, MetaArray) is not on_meta(options["device"]):
+        array = np.empty_like(dense(array))
+    return array
 
 
 def like(name: str, make: Any) -> Any:
@@ -376,6 +406,7 @@ def like(name: str, make: Any) -> Any:
         kind = array.dtype if dtype is None else numpy_dtype(dtype)
         try:
             order = "C" if memory_format is contiguous_format else order_of(array)
+            array = beside(input, options)
             return new_leaf(allocate(make, array, kind, order), **options)
         except NoValues:  # each sample of a batch has its own
             sample: Any = input
@@ -404,6 +435,7 @@ def full_like(
     kind = array.dtype if dtype is None else numpy_dtype(dtype)
     value = number_as(as_number(fill_value), kind)
     try:
+        array = beside(input, options)
         return new_leaf(allocate(np.full_like, array, value, kind, order_of(array)), **options)
     except NoValues:
         sample: Any = input
@@ -432,6 +464,15 @@ def eye(
 # From a tensor, with its dtype
 
 
+def new_from(
+    make: Any, self: Tensor, *sizes: Any, dtype: DType | None, device: Any = None, **options: Any
+) -> Tensor:
+    """A tensor of the function ``make``, by default with the dtype and on the device of another."""
+    kind, place = self.dtype if dtype is None else dtype, self.device if device is None else device
+    made: Tensor = allocate(make, *sizes, dtype=kind, device=place, **options)
+    return made
+
+
 @method(public=False)
 def new_tensor(
     self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None,
@@ -441,6 +482,7 @@ def new_tensor(
     values = data._array if isinstance(data, Tensor) else data
     kind = self.dtype if dtype is None else dtype
     require_bool(requires_grad, "requires_grad")
+    device = self.device if device is None else device
     return new_leaf(new_array(values, kind), requires_grad, device)
 
 
@@ -451,7 +493,7 @@ def new_zeros(
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros with the dtype of this tensor; for ``sizes`` see `zeros`."""
     shape = parse_shape("new_zeros", sizes, size)
-    return allocate(zeros, shape, dtype=self.dtype if dtype is None else dtype, **options)
+    return new_from(zeros, self, shape, dtype=dtype, **options)
 
 
 @method(public=False)
@@ -461,7 +503,7 @@ def new_ones(
 ) -> Tensor:  # fmt: skip
     """A tensor of ones with the dtype of this tensor; for ``sizes`` see `ones`."""
     shape = parse_shape("new_ones", sizes, size)
-    return allocate(ones, shape, dtype=self.dtype if dtype is None else dtype, **options)
+    return new_from(ones, self, shape, dtype=dtype, **options)
 
 
 @method(public=False)
@@ -471,7 +513,7 @@ def new_empty(
 ) -> Tensor:  # fmt: skip
     """A tensor of arbitrary values with the dtype of this tensor; for ``sizes`` see `empty`."""
     shape = parse_shape("new_empty", sizes, size)
-    return allocate(empty, shape, dtype=self.dtype if dtype is None else dtype, **options)
+    return new_from(empty, self, shape, dtype=dtype, **options)
 
 
 @method(public=False)
@@ -480,7 +522,7 @@ def new_full(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` filled with ``fill_value``, with the dtype of this tensor."""
-    return allocate(full, size, fill_value, dtype=self.dtype if dtype is None else dtype, **options)
+    return new_from(full, self, size, fill_value, dtype=dtype, **options)
 
 
 @public
@@ -694,7 +736,7 @@ def construct_of(dtype: DType, given: tuple[Any, ...], device: Any) -> Tensor:
     """The result of `tensortype`, of any dtype."""
     require_former_device(given, device)
     if len(given) != 1 or not isinstance(given[0], Tensor):
-        return new_leaf(array_from(given, dtype))
+        return new_leaf(array_from(given, dtype), device=CPU)
     if given[0].dtype != dtype:
         raise TypeError(f"expected a tensor of dtype {dtype} (got {given[0].dtype})")
     return given[0].detach()
@@ -765,6 +807,12 @@ def cast(input: Array, kind: np.dtype) -> Array:
     return bfloat16.cast(input, kind, order=order_of(input))
 
 
+@hidden_op(input=lambda g: g, node="ToCopyBackward0", one_step=True)
+def to_device(input: Array, dtype: DType) -> Array:
+    """An array without values, of the shape of ``input``, for the device "meta"."""
+    return like_meta(input, dtype._numpy)
+
+
 @method(public=False)
 def to(self: Tensor, *target: Any, **options: Unpack[ToOptions]) -> Tensor:
     """This tensor with another dtype; itself if nothing changes.
@@ -780,9 +828,12 @@ def to(self: Tensor, *target: Any, **options: Unpack[ToOptions]) -> Tensor:
         TypeError: for anything else.
     """
     given = parse_to(*target, **options)
-    require_cpu(given.get("device"))
-    kind = given["tensor"].dtype if "tensor" in given else given.get("dtype")
+    place, kind = given.get("device"), given.get("dtype")
+    if "tensor" in given:
+        place, kind = given["tensor"].device, given["tensor"].dtype
     kind = self.dtype if kind is None else dtypes.as_dtype(kind)
+    if place is not None and on_meta(place) is not self.is_meta:
+        return to_device(self.cpu(), kind)
     return convert(self, kind, given.get("copy", False), given.get("memory_format"))
 
 
@@ -797,6 +848,12 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
     where = Device("cuda" if device is None else device)
     require(where.type == "cuda", "Invalid device, must be cuda device")
     raise absent("cuda")
+
+
+@method(public=False)
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: Any = None) -> Tensor:
+    """The tensor, which is dense, in another dtype if one is given."""
+    return self if dtype is None else convert(self, dtype)
 
 
 @method(public=False)

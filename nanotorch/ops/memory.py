@@ -26,6 +26,7 @@ from nanotorch._core.dtypes import Number, bfloat16, check_integer_range, requir
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import Step, View, check_memory, keep_accumulators, refuse_history
 from nanotorch._core.layout import address, owner_of, whole_memory
+from nanotorch._core.meta import NO_DATA, MetaArray
 from nanotorch._core.op import (
     OPS,
     Array,
@@ -232,6 +233,8 @@ def blank(input: Array) -> Array:
 )  # fmt: skip
 def copied_into(input: Array, other: Array) -> Array:
     """Write ``other`` into ``input``; broadcasts and converts it."""
+    if isinstance(other, MetaArray) and not isinstance(input, MetaArray):
+        raise NotImplementedError(NO_DATA)
     if other.ndim > input.ndim:
         check_broadcast_into(input.shape, other.shape)
     try:

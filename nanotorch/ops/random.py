@@ -12,7 +12,6 @@ from nanotorch._core.arguments import (
     as_int,
     find_argument,
     to_integer,
-    with_memory_errors,
     wrong_type,
 )
 from nanotorch._core.call_site import count_write, current_site
@@ -20,13 +19,13 @@ from nanotorch._core.dtypes import CPU, INT64, device, int64
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import Node, check_write, edge_of, next_sequence, rebase
-from nanotorch._core.layout import order_of
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.op import Array, as_number, hidden_op, method, public
 from nanotorch._core.random import memory_order
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.ops.arguments import check_tensors, no_form, parse_shape
 from nanotorch.ops.binary import NO_DERIVATIVE, no_derivative
-from nanotorch.ops.creation import Options, new_leaf, numpy_dtype
+from nanotorch.ops.creation import Options, empty_like, new_filled, new_leaf, numpy_dtype
 from nanotorch.ops.joining import common_shape
 
 
@@ -190,6 +189,8 @@ def fill(
     """
     check_write(input)
     array, node = input._array, None
+    if isinstance(array, MetaArray):
+        return input
     if others or input._history is not None or input._view is not None:
         node = zero_node(name, input, *others)
     target = array if array.flags.c_contiguous else memory_order(array)
@@ -347,7 +348,8 @@ def rand(
         NotImplementedError: for a dtype that is not a floating-point one.
     """
     shape = parse_shape("rand", sizes, size)
-    return new_leaf(stream(generator).uniform(shape, numpy_dtype(dtype)), **options)
+    draw = stream(generator).uniform
+    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
 
 
 @public
@@ -357,7 +359,8 @@ def randn(
 ) -> Tensor:  # fmt: skip
     """A tensor of normal numbers of mean 0 and variance 1; arguments as for `rand`."""
     shape = parse_shape("randn", sizes, size)
-    return new_leaf(stream(generator).normal(shape, numpy_dtype(dtype)), **options)
+    draw = stream(generator).normal
+    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
 
 
 @public
@@ -394,7 +397,8 @@ def randint(
         raise no_form("randint", *bounds)
     shape = parse_shape("randint", (tuple(size),), position=position)
     kind = INT64 if dtype is None else numpy_dtype(dtype)
-    return new_leaf(stream(generator).integers(low, high, shape, kind), **options)
+    draw = partial(stream(generator).integers, low, high)
+    return new_leaf(new_filled(draw, shape, kind, options), **options)
 
 
 @public
@@ -413,19 +417,28 @@ def randperm(
         RuntimeError: if ``n`` is negative or too large for ``dtype``.
     """
     kind = numpy_dtype(int64 if dtype is None else dtype)
-    order = stream(generator).permutation(as_int(n), kind)
+    draw = stream(generator).permutation
+    order = new_filled(lambda shape, kind: draw(*shape, kind), (as_int(n),), kind, options)
     return new_leaf(order, **options)
 
 
 # Like another tensor: with its shape, layout and, by default, dtype
 
 
-@with_memory_errors
-def empty_layout(input: Tensor, dtype: DType | None) -> tuple[Array, Array]:
-    """A new array with the layout of a tensor, and its view with dimensions in memory order."""
-    kind = input._array.dtype if dtype is None else numpy_dtype(dtype)
-    array = np.empty_like(input._array, kind, order_of(input._array))
-    return array, array if array.flags.c_contiguous else memory_order(array)
+def drawn_like(
+    input: Tensor, dtype: DType | None, draw: Callable[..., Array], **options: Any
+) -> Tensor:
+    """A leaf with the layout of a tensor, whose elements are drawn: see `draw_into`."""
+    out = empty_like(input, dtype=dtype, **options)
+    draw_into(out._array, draw)
+    return out
+
+
+def draw_into(array: Array, draw: Callable[..., Array]) -> None:
+    """Fill an array with ``draw(shape, dtype)``, in the order of its elements in memory."""
+    if not isinstance(array, MetaArray):
+        target = array if array.flags.c_contiguous else memory_order(array)
+        target[...] = draw(target.shape, array.dtype)
 
 
 @public
@@ -434,9 +447,7 @@ def rand_like(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1), with the shape and (by default) dtype of ``input``."""
-    array, target = empty_layout(input, dtype)
-    target[...] = stream(generator).uniform(target.shape, array.dtype, copy=False)
-    return new_leaf(array, **options)
+    return drawn_like(input, dtype, partial(stream(generator).uniform, copy=False), **options)
 
 
 @public
@@ -445,10 +456,9 @@ def randn_like(
     **options: Unpack[Options],
 ) -> Tensor:  # fmt: skip
     """Normal numbers as from `randn`, with the shape and (by default) dtype of ``input``."""
-    array, target = empty_layout(input, dtype)
-    contiguous = bool(array.flags.c_contiguous)
-    target[...] = stream(generator).normal(target.shape, array.dtype, contiguous=contiguous)
-    return new_leaf(array, **options)
+    contiguous = bool(input._array.flags.c_contiguous)
+    draw = partial(stream(generator).normal, contiguous=contiguous)
+    return drawn_like(input, dtype, draw, **options)
 
 
 @public
@@ -464,9 +474,7 @@ def randint_like(
         low, high = bounds
     elif bounds:
         low, high = (low, bounds[0]) if high is None else (bounds[0], high)
-    array, target = empty_layout(input, dtype)
-    target[...] = stream(generator).integers(low, high, target.shape, array.dtype)
-    return new_leaf(array, **options)
+    return drawn_like(input, dtype, partial(stream(generator).integers, low, high), **options)
 
 
 # From the values of a tensor
@@ -521,7 +529,8 @@ def normal(
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = parse_shape("normal", (tuple(size),))
-        return new_leaf(draw(shape, numpy_dtype(dtype), mean, std), **options)
+        draw = partial(draw, mean=mean, std=std)
+        return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
     if isinstance(std, Tensor) and std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(tuple(tensors[0].shape), tuple(tensors[-1].shape))

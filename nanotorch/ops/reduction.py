@@ -23,6 +23,7 @@ from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import INT64, Number
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.layout import normal_dim
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.op import Array, as_number, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.sums import DOUBLE, HALF, SINGLE, sum_over, sum_products, sum_whole
@@ -750,6 +751,11 @@ amax = define_extremum("max", "greatest", maximum, maximum_of_all, np.argmax)
 amin = define_extremum("min", "smallest", minimum, minimum_of_all, np.argmin)
 
 
+def as_array(found: Any, **options: Any) -> Array:
+    """NumPy's `asarray`; an array without values stays as it is."""
+    return found if isinstance(found, MetaArray) else np.asarray(found, **options)
+
+
 def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The body of `argmax` and `argmin`."""
     array = input._array
@@ -758,13 +764,13 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     if dim is None:
         told = "{}(): dim is required for a tensor without elements"
         require(array.size, told, name, error=IndexError)
-        found = np.asarray(find(array), INT64)
+        found = as_array(find(array), dtype=INT64)
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)
     if array.ndim == 0:
         return wrap(np.zeros((), np.int64))
     require_elements(name, array, (axis,))
-    return wrap(np.asarray(find(array, axis, keepdims=keepdim), INT64))
+    return wrap(as_array(find(array, axis, keepdims=keepdim), dtype=INT64))
 
 
 @method
@@ -786,7 +792,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def reduce_truth(reduce: Any, input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The body of `any` and `all`: bools, or uint8 for uint8. ``dim=()`` tests each element."""
     axes = () if isinstance(dim, (tuple, list)) and not dim else normal_dims(dim, input.ndim)
-    out = np.asarray(reduce(input._array, axes, keepdims=keepdim), order="C")
+    out = as_array(reduce(input._array, axes, keepdims=keepdim), order="C")
     return wrap(out.astype(np.uint8) if input.dtype == dtypes.uint8 else out)
 
 

@@ -237,4 +237,13 @@ class CheckpointFunction(Function):
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 
 
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The devices of tensors with random numbers of their own, and their states: none."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Do nothing: see `get_device_states`."""
+
+
 on_demand("nanotorch.utils.checkpoint")

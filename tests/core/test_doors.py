@@ -39,7 +39,7 @@ print(*sorted(name for name in sys.modules if name.startswith("nanotorch.")))
 """
 HEART = {
     "arguments", "bfloat16", "call_site", "doors", "dtypes", "engine", "grad_mode", "graph",
-    "layout", "op", "op_source", "out", "ownership", "sums", "tensor",
+    "layout", "meta", "op", "op_source", "out", "ownership", "sums", "tensor",
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Activations, dropout, attention and embeddings."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from nanotorch.ops.arguments import (
     require_value,
 )
 from nanotorch.ops.joining import common_shape
-from nanotorch.ops.random import default_generator, empty_layout
+from nanotorch.ops.random import default_generator, draw_into
 from nanotorch.ops.sequences import attention, causal_mask, gelu_unit, safe_softmax
 
 __all__ = (
@@ -411,11 +412,11 @@ def dropout_factors(input: Tensor, p: float) -> Tensor:
 
 def kept_elements(input: Tensor, p: float) -> np.ndarray:
     """1 with probability ``1 - p``, else 0, for each element of a tensor of floats."""
-    array, target = empty_layout(input, None)
+    array = ops.empty_like(input)._array
     if array.dtype.kind != "f":
         told = "result type Float can't be cast to the desired output type "
         raise RuntimeError(told + dtype_char(array))
-    target[...] = default_generator.bernoulli(1 - p, target.shape, array.dtype)
+    draw_into(array, partial(default_generator.bernoulli, 1 - p))
     return array
 
 
