@@ -11,13 +11,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 187, 100
-PATH_LINES, CALLED_ONCE = 18_590, 168
+FILES, SLACK = 192, 100
+PATH_LINES, CALLED_ONCE = 18_660, 171
 CODE = {  # lines of code by folder
-    "_core/": 5920, "amp/": 265, "autograd/": 3060, "compile/": 3690, "cuda/": 60,
-    "distributed/": 1080, "distributions/": 1345, "func/": 1700, "learn/": 240, "names/": 670,
-    "nn/": 5835, "onnx/": 905, "ops/": 10300, "optim/": 1990, "program/": 160,
-    "serialization/": 1495, "train/": 8795, "utils/": 2330, "*.py": 1100,
+    "_core/": 6175, "amp/": 265, "autograd/": 3060, "compile/": 3690, "cuda/": 60,
+    "distributed/": 1080, "distributions/": 1370, "func/": 1710, "learn/": 240, "names/": 690,
+    "nn/": 5850, "onnx/": 905, "ops/": 10350, "optim/": 1990, "program/": 160,
+    "serialization/": 1495, "train/": 8795, "utils/": 2350, "*.py": 1200,
 }  # fmt: skip
 
 

@@ -12,11 +12,12 @@ from typing import Any, Self
 import numpy as np
 
 from nanotorch._core import random_normals as box_muller
-from nanotorch._core.bfloat16 import SINGLE, cast
+from nanotorch._core.bfloat16 import cast
 from nanotorch._core.call_site import warn
 from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.random_normals import F32, F64, Array, normals32
+from nanotorch._core.sums import SINGLE
 
 I64 = np.ndarray[Any, np.dtype[np.int64]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
