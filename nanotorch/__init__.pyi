@@ -56,8 +56,8 @@ from nanotorch._core.tensor import Tensor as Tensor
 from nanotorch.amp import GradScaler as GradScaler
 from nanotorch.amp import autocast as autocast
 from nanotorch.ops import random as random
-from nanotorch.ops.creation import UntypedStorage as UntypedStorage
 from nanotorch.ops.random import Generator as Generator
+from nanotorch.ops.storage import UntypedStorage as UntypedStorage
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 BoolTensor: Any

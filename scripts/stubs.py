@@ -81,7 +81,7 @@ TYPES = {
     "nanotorch._core.dtypes": ("Size", "device", "dtype"),
     "nanotorch._core.graph": ("RemovableHandle",),
     "nanotorch.ops.random": ("Generator",),
-    "nanotorch.ops.creation": ("UntypedStorage",),
+    "nanotorch.ops.storage": ("UntypedStorage",),
 }
 
 

@@ -15,8 +15,8 @@ from nanotorch._core.dtypes import device as device
 from nanotorch._core.dtypes import dtype as dtype
 from nanotorch._core.graph import RemovableHandle as RemovableHandle
 from nanotorch._core.tensor import Tensor as Tensor
-from nanotorch.ops.creation import UntypedStorage as UntypedStorage
 from nanotorch.ops.random import Generator as Generator
+from nanotorch.ops.storage import UntypedStorage as UntypedStorage
 
 class Methods:
     @property

@@ -47,7 +47,6 @@ from nanotorch.ops.arguments import (
     require,
     view_memory,
 )
-from nanotorch.ops.creation import UntypedStorage
 from nanotorch.ops.joining import check_broadcast_into
 from nanotorch.ops.reduction import sum_all
 from nanotorch.ops.shape import (
@@ -60,6 +59,7 @@ from nanotorch.ops.shape import (
     unsqueeze,
     view_in,
 )
+from nanotorch.ops.storage import UntypedStorage
 
 # Views of the whole memory.
 

@@ -26,7 +26,7 @@ from nanotorch._core.layout import OWN, strided
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.creation import UntypedStorage
+from nanotorch.ops.storage import UntypedStorage
 from nanotorch.serialization.allowed import allowed_by_program, fill, named
 
 BLOCKED = {"sys", "os", "posix", "nt"}  # PyTorch refuses these even if a program allows them

@@ -27,7 +27,7 @@ from nanotorch._core.layout import address, attributes_of, layout, strides_of, w
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
-from nanotorch.ops.creation import UntypedStorage
+from nanotorch.ops.storage import UntypedStorage
 from nanotorch.serialization.allowed import STATEFUL, is_plain_object
 from nanotorch.serialization.files import Parts
 from nanotorch.serialization.kinds import LONGEST, NO_CUDA, description

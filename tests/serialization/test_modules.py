@@ -197,7 +197,7 @@ def test_pickles_of_before_name_what_has_moved() -> None:
         "nanotorch.nn.layer:executed",  # executes the name of what it is given
         "nanotorch.nn.layer:Layer.__init_subclass__",
         "nanotorch.nn.parameter:_BufferType",
-        "nanotorch.ops.creation:UntypedStorage.from_file",
+        "nanotorch.ops.storage:UntypedStorage.from_file",
         "nanotorch.nn.functional.activation:check_probability",
     ],
 )
