@@ -41,8 +41,8 @@ def main() -> int:
         code: int = command(rest, f"nanotorch {first}")
         return code
     else:
-        told = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""
-        print(f"{told}{USAGE}", file=sys.stderr)
+        message = f"nanotorch: error: there is no command {first!r}\n\n" if first else ""
+        print(f"{message}{USAGE}", file=sys.stderr)
         return 2
     return 0
 

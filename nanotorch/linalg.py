@@ -87,20 +87,24 @@ def multi_dot(tensors: Any) -> Any:
     if not isinstance(tensors, (tuple, list)):
         raise wrong_type(tensors, "tuple of Tensors", ("linalg_multi_dot", "tensors", 1))
     check_tensor_list(tensors)
-    told, last = "multi_dot(): ", len(tensors) - 1
-    require(last > 0, told + "expected at least 2 tensors but got {}", len(tensors))
+    message, last = "multi_dot(): ", len(tensors) - 1
+    require(last > 0, message + "expected at least 2 tensors but got {}", len(tensors))
     for k, x in enumerate(tensors):
         if k in (0, last):
             which = "first" if k == 0 else "last"
-            text = told + "the {} tensor must be 1D or 2D but got {}D"
+            text = message + "the {} tensor must be 1D or 2D but got {}D"
             require(x.ndim in (1, 2), text, which, x.ndim)
-        require(x.ndim == 2 or k in (0, last), told + "tensor {} must be 2D but got {}D", k, x.ndim)
+        require(
+            x.ndim == 2 or k in (0, last), message + "tensor {} must be 2D but got {}D", k, x.ndim
+        )
         kinds = dtypes.C_NAMES[tensors[0].dtype.name], dtypes.C_NAMES[x.dtype.name]
-        text = told + "all tensors must have be the same dtype but tensor 0 is {} and tensor {} {}"
+        text = (
+            message + "all tensors must have be the same dtype but tensor 0 is {} and tensor {} {}"
+        )
         require(kinds[0] == kinds[1], text, kinds[0], k, kinds[1])
     for k in range(last):
         a, b = list(tensors[k].shape), list(tensors[k + 1].shape)
-        text = told + "tensors {} and {} with shapes {} and {} cannot be multiplied"
+        text = message + "tensors {} and {} with shapes {} and {} cannot be multiplied"
         require(a[-1] == b[0], text, k, k + 1, a, b)
     first, *_, final = tensors
     shape = (*first.shape[:-1], *final.shape[1:])

@@ -365,9 +365,9 @@ def wrong_type(value: Any, wanted: str, place: Place | None = None) -> TypeError
 def missing_args(name: str, *arguments: str) -> TypeError:
     """The error for missing arguments, worded in the plural or the singular."""
     several = "" if len(arguments) > 1 else "s"
-    told = ", ".join(f'"{argument}"' for argument in arguments)
+    message = ", ".join(f'"{argument}"' for argument in arguments)
     return TypeError(
-        f"{name}() missing {len(arguments)} required positional argument{several}: {told}"
+        f"{name}() missing {len(arguments)} required positional argument{several}: {message}"
     )
 
 

@@ -75,9 +75,9 @@ def as_tuple(value: Any, what: str, function: str) -> Tensors:
     if isinstance(value, Tensor):
         return (value,)
     elements = value if isinstance(value, tuple) else (None,)
-    told = "The {} given to {} must be either a Tensor or a tuple of Tensors"
+    message = "The {} given to {} must be either a Tensor or a tuple of Tensors"
     tensors = all(isinstance(element, Tensor) for element in elements)
-    require(tensors, told, what, function, error=TypeError)
+    require(tensors, message, what, function, error=TypeError)
     return elements
 
 
@@ -251,24 +251,24 @@ def checked_vector(v: Any, like: Tensors, function: str, of: str) -> Sequence[Te
         of: what has these tensors, for the error.
     """
     if v is None:
-        told = "The vector v can only be None if the {} a single Tensor with a single element."
-        require(len(like) == 1 and like[0].numel() == 1, told, of)
+        message = "The vector v can only be None if the {} a single Tensor with a single element."
+        require(len(like) == 1 and like[0].numel() == 1, message, of)
         return (None,)
     vector = as_tuple(v, "vector v", function)
-    told = "v is a tuple of invalid length: should be {} but got {}."
-    require(len(vector) == len(like), told, len(like), len(vector))
+    message = "v is a tuple of invalid length: should be {} but got {}."
+    require(len(vector) == len(like), message, len(like), len(vector))
     for one, other in zip(vector, like, strict=True):
-        told = "v has invalid size: should be {} but got {}."
-        require(one.shape == other.shape, told, other.shape, one.shape)
+        message = "v has invalid size: should be {} but got {}."
+        require(one.shape == other.shape, message, other.shape, one.shape)
     return vector
 
 
 def require_number(raw: Any, function: str) -> None:
     """Refuse a result of the user's function that is not a tensor of one element."""
-    told = "The function given to {} should return a single Tensor"
-    require(isinstance(raw, Tensor), told, function)
-    told = "The Tensor returned by the function given to {} should contain a single element"
-    require(raw.numel() == 1, told, function)
+    message = "The function given to {} should return a single Tensor"
+    require(isinstance(raw, Tensor), message, function)
+    message = "The Tensor returned by the function given to {} should contain a single element"
+    require(raw.numel() == 1, message, function)
 
 
 OF_INPUTS = "input to the user-provided function is"
@@ -508,8 +508,8 @@ def check_backward(
         for position, a in enumerate(analytical):
             n = slopes[number][position]
             for name, tolerance in (("rtol", rtol), ("atol", atol)):
-                told = "{} must be greater than or equal to zero, but got {:g}"
-                require(tolerance >= 0, told, name, tolerance)
+                message = "{} must be greater than or equal to zero, but got {:g}"
+                require(tolerance >= 0, message, name, tolerance)
             if not np.allclose(a, n, rtol, atol):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {number} with respect to input {position},\n"

@@ -314,8 +314,8 @@ class Work:
             if waited > long:
                 long, missing = limit, self._missing()
                 if {*range(self._home.rank())} <= {*missing}:  # the lowest waiting rank
-                    told = f"has waited {waited:.0f} s for {self._names(missing)}"
-                    print(f"{self._told}: {told}", file=sys.stderr, flush=True)
+                    message = f"has waited {waited:.0f} s for {self._names(missing)}"
+                    print(f"{self._told}: {message}", file=sys.stderr, flush=True)
             Work.go_on()  # others may wait for these
             # Other processes may need this core: yield at first, sleep later.
             pause = 0.0 if waited < 1e-3 else min(pause + 2e-5, 1e-3)

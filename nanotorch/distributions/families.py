@@ -875,16 +875,16 @@ class MixtureSameFamily(Distribution):
     ) -> None:  # fmt: skip
         self.mixture_distribution = mixture_distribution
         self.component_distribution = component_distribution
-        told = "The {} distribution needs to be an instance of torch.distributions.{}"
+        message = "The {} distribution needs to be an instance of torch.distributions.{}"
         fits = isinstance(mixture_distribution, Categorical)
-        require(fits, told, "Mixture", "Categorical", error=ValueError)
+        require(fits, message, "Mixture", "Categorical", error=ValueError)
         fits = isinstance(component_distribution, Distribution)
-        require(fits, told, "Component", "Distribution", error=ValueError)
+        require(fits, message, "Component", "Distribution", error=ValueError)
         several = mixture_distribution.logits.shape[-1]
         *batch, count = component_distribution.batch_shape
-        told = "`mixture_distribution component` ({}) does not equal "
-        told += "`component_distribution.batch_shape[-1]` ({})"
-        require(several == count, told, several, count, error=ValueError)
+        message = "`mixture_distribution component` ({}) does not equal "
+        message += "`component_distribution.batch_shape[-1]` ({})"
+        require(several == count, message, several, count, error=ValueError)
         super().__init__(Size(batch), component_distribution.event_shape, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:

@@ -72,13 +72,13 @@ def replaced_tensors(
     if strict:
         unexpected = sorted(name for name in values if name not in homes)
         missing = sorted(name for name in homes if name not in values)
-        told = "".join(
+        message = "".join(
             f"\n\t{kind} key(s): {', '.join(map(repr, names))}."
             for kind, names in (("Unexpected", unexpected), ("Missing", missing))
             if names
         )
-        if told:
-            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{told}")
+        if message:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{message}")
     kept = {name: homes[name][0][homes[name][1]] for name in values if name in homes}
     try:
         for name in kept:

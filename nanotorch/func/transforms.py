@@ -45,8 +45,8 @@ def normal_argnums(argnums: Any, count: int) -> tuple[int, ...]:
     given = argnums if isinstance(argnums, tuple) else (argnums,)
     for number in given:
         require(isinstance(number, int), "argnum must be int, got: {}", type(number))
-        told = "Got argnum={}, but only {} positional inputs"
-        require(-count <= number < count, told, number, count)
+        message = "Got argnum={}, but only {} positional inputs"
+        require(-count <= number < count, message, number, count)
     found = tuple([number % count for number in given])
     require(0 < len(set(found)) == len(found), "argnums must be unique, got {}", found)
     return found
@@ -61,23 +61,23 @@ def select_args(args: tuple[Any, ...], argnums: Numbers) -> Any:
 def check_tensors(values: list[Any], name: str) -> None:
     """Refuse results that are not tensors."""
     for value in values:
-        told = "{}: expected f to return only tensors, got unsupported type {}"
-        require(isinstance(value, Tensor), told, name, type(value))
+        message = "{}: expected f to return only tensors, got unsupported type {}"
+        require(isinstance(value, Tensor), message, name, type(value))
 
 
 def check_floats(outputs: list[Tensor]) -> None:
     """Refuse results that are not floating-point tensors."""
     for tensor in outputs:
-        told = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
-        require(tensor.is_floating_point(), told, tensor.dtype)
+        message = "vjp(f, ...): All outputs of f must be floating-point Tensors, got dtype {}"
+        require(tensor.is_floating_point(), message, tensor.dtype)
 
 
 def check_differentiable(values: list[Any]) -> None:
     """Refuse tensors among the arguments that are not floating-point."""
     for value in values:
         if isinstance(value, Tensor):
-            told = "Expected floating-point numbers, but got: {}"
-            require(value.is_floating_point(), told, value.dtype, error=ValueError)
+            message = "Expected floating-point numbers, but got: {}"
+            require(value.is_floating_point(), message, value.dtype, error=ValueError)
 
 
 # `vmap`: a function of a sample becomes a function of a batch.
@@ -131,8 +131,8 @@ def vmap(
             with activate_batch(batch):
                 results, nested = tree_flatten(func(*tree_unflatten(samples, spec), **kwargs))
                 whole = all(isinstance(dim, int | None) for dim in tree_flatten(out_dims)[0])
-                told = "vmap({}): out_dims must hold ints and None, got {}"
-                require(whole, told, name, out_dims, error=ValueError)
+                message = "vmap({}): out_dims must hold ints and None, got {}"
+                require(whole, message, name, out_dims, error=ValueError)
                 # A single result may have its dimension in a tuple.
                 single = isinstance(out_dims, tuple) and len(out_dims) == 1 and nested.type is None
                 places = dims_of(name, "out", out_dims[0] if single else out_dims, nested)
@@ -168,30 +168,30 @@ def vmap(
 def dims_of(name: str, what: str, dims: Any, spec: TreeSpec) -> list[Any]:
     """The batch dimension of each argument or result; ``what`` is "in" or "out"."""
     found = broadcast(dims, spec)
-    told = "vmap({}): {}_dims={} is not compatible with the structure of `{}puts`"
-    require(found is not None, told, name, what, dims, what, error=ValueError)
+    message = "vmap({}): {}_dims={} is not compatible with the structure of `{}puts`"
+    require(found is not None, message, name, what, dims, what, error=ValueError)
     return found or []
 
 
 def input_dims(name: str, in_dims: Any, leaves: list[Any], spec: TreeSpec) -> list[int | None]:
     """The batch dimension of each argument, at least 0; None for shared arguments."""
     whole = isinstance(in_dims, (int, tuple))
-    told = "vmap({}): in_dims must be int or a tuple, got: {}"
-    require(whole, told, name, type(in_dims), error=ValueError)
+    message = "vmap({}): in_dims must be int or a tuple, got: {}"
+    require(whole, message, name, type(in_dims), error=ValueError)
     require(spec.inner, "vmap({})(<inputs>): got no inputs", name, error=ValueError)
     dims: list[int | None] = []
     for value, dim in zip(leaves, dims_of(name, "in", in_dims, spec), strict=True):
         if dim is not None:
-            told = "vmap({}): in_dim must be either an integer or None, got {}"
-            require(isinstance(dim, int), told, name, dim, error=ValueError)
-            told = (
+            message = "vmap({}): in_dim must be either an integer or None, got {}"
+            require(isinstance(dim, int), message, name, dim, error=ValueError)
+            message = (
                 "vmap({}): Got in_dim={} for an input of type {}. We cannot vmap "
                 "over non-Tensor arguments, please use None as the respective in_dim"
             )
-            require(isinstance(value, Tensor), told, name, dim, type(value), error=ValueError)
-            told = "vmap({}): Got in_dim={} for a Tensor of {} dimensions"
+            require(isinstance(value, Tensor), message, name, dim, type(value), error=ValueError)
+            message = "vmap({}): Got in_dim={} for a Tensor of {} dimensions"
             fits = -value.ndim <= dim < value.ndim
-            require(fits, told, name, dim, value.ndim, error=ValueError)
+            require(fits, message, name, dim, value.ndim, error=ValueError)
         dims.append(None if dim is None else dim % value.ndim)
     return dims
 
@@ -202,8 +202,8 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if any(size != sizes[0] for size in sizes):
-        told = "vmap: Expected all tensors to have the same size in the mapped dimension, got "
-        raise ValueError(f"{told}sizes {sizes}")
+        message = "vmap: Expected all tensors to have the same size in the mapped dimension, got "
+        raise ValueError(f"{message}sizes {sizes}")
     return int(sizes[0])
 
 
@@ -278,8 +278,8 @@ class Level:
         if not has_aux:
             return result, None
         pair = isinstance(result, tuple) and len(result) == 2
-        told = "{}: output of function f should be a tuple: (output, aux) if has_aux is True"
-        require(pair, told, name)
+        message = "{}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        require(pair, message, name)
         return result
 
     def outputs_of(
@@ -288,8 +288,8 @@ class Level:
         """The tensors in the output of ``func``, and the results of `run`."""
         output, aux = self.run(func, given, has_aux, name)
         outputs, self.outer = tree_flatten(output)
-        told = "{}: Expected f to be a function that has non-empty output"
-        require(outputs and outputs != [None], told, name)
+        message = "{}: Expected f to be a function that has non-empty output"
+        require(outputs and outputs != [None], message, name)
         check_tensors(outputs, name)
         self.watch(outputs)
         return outputs, output, aux
@@ -369,8 +369,8 @@ def grad_and_value(
         of_chosen, given = partial_of(func, args, kwargs, argnums)
         output, aux = level.run(of_chosen, given, has_aux, name)
         check_tensors([output], name)
-        told = "{}: Expected f(*args) to return a scalar Tensor, got tensor with {} dims"
-        require(not output.ndim, told, name, output.ndim)
+        message = "{}: Expected f(*args) to return a scalar Tensor, got tensor with {} dims"
+        require(not output.ndim, message, name, output.ndim)
         level.watch([output])
         gradient = tree_unflatten(level.pulled_back([output], [None]), level.inner)
         return level.left(gradient), level.left((output, aux) if has_aux else output)
@@ -438,8 +438,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         weights, given = tree_flatten(cotangents)
-        told = "cotangents must be nested as the output of the function, {}, but are {}"
-        require(given == level.outer, told, *map(treespec_pprint, (level.outer, given)))
+        message = "cotangents must be nested as the output of the function, {}, but are {}"
+        require(given == level.outer, message, *map(treespec_pprint, (level.outer, given)))
         return tree_unflatten(level.pulled_back(outputs, weights), level.inner)
 
     results = level.left(output), vjp_fn
@@ -496,16 +496,16 @@ def jvp(
     require(isinstance(primals, tuple), "{}: Expected primals to be a tuple", JVP)
     inputs, inputs_spec = tree_flatten(primals)
     directions, directions_spec = tree_flatten(tangents)
-    told = "{}: Expected primals and tangents to have the same python structure, got {} and {}"
+    message = "{}: Expected primals and tangents to have the same python structure, got {} and {}"
     nested = map(treespec_pprint, (inputs_spec, directions_spec))
-    require(inputs_spec == directions_spec, told, JVP, *nested)
+    require(inputs_spec == directions_spec, message, JVP, *nested)
     require(inputs, "{}: Expected primals to contain at least one Tensor", JVP)
     check_tensors([*inputs, *directions], JVP)
     check_differentiable([*inputs, *directions])
     for value, direction in zip(inputs, directions, strict=True):
-        told = "a tangent of size {} does not fit a primal of size {}"
+        message = "a tangent of size {} does not fit a primal of size {}"
         sizes = list(direction.shape), list(value.shape)
-        require(value.shape == direction.shape, told, *sizes)
+        require(value.shape == direction.shape, message, *sizes)
     level = Level()
     outputs, output, aux = level.outputs_of(lambda given: func(*given), primals, has_aux, JVP)
     product = tree_unflatten(Linear(level, outputs)(directions), level.outer)

@@ -137,9 +137,9 @@ class TreeSpec(NamedTuple):
             keys = self.context[1] if self.type is defaultdict else self.context
             if set(keys) != set(tree):
                 absent, more = set(keys) - set(tree), set(tree) - set(keys)
-                told = f"; missing key(s): {absent}" * bool(absent)
-                told += f"; extra key(s): {more}" * bool(more)
-                raise ValueError(f"Node keys mismatch{told}.")
+                message = f"; missing key(s): {absent}" * bool(absent)
+                message += f"; extra key(s): {more}" * bool(more)
+                raise ValueError(f"Node keys mismatch{message}.")
             values = [tree[key] for key in keys]
         else:
             values = list(NODES[self.type][0](tree)[0])

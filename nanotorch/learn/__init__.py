@@ -130,10 +130,10 @@ class Report(NamedTuple):
             lines += [] if self.error.hidden else label_value("expected", self.error.expected)
         else:
             stopped = isinstance(self.error, KeyboardInterrupt)
-            told = "".join([] if stopped else traceback.format_exception_only(self.error))
+            message = "".join([] if stopped else traceback.format_exception_only(self.error))
             lines += [
                 f"  {'interrupted' if stopped else 'error'}  {self.asked}",
-                *wrap_text(f"{self.place}\n{told}".lstrip("\n"), " " * 9),
+                *wrap_text(f"{self.place}\n{message}".lstrip("\n"), " " * 9),
             ]
         return "\n".join([*lines, "", "Hint:", *wrap_text(self.hint, "  ")])
 

@@ -235,12 +235,12 @@ class Hardtanh(
         super().__init__()
         for end, value in (("min", min_value), ("max", max_value)):
             if value is not None:
-                told = f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`"
-                warn(told, FutureWarning)
+                message = f"keyword argument `{end}_value` is deprecated and renamed to `{end}_val`"
+                warn(message, FutureWarning)
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
-        told = "max_val ({}) must be greater than min_val ({})"
-        require(max_val > min_val, told, max_val, min_val, error=AssertionError)
+        message = "max_val ({}) must be greater than min_val ({})"
+        require(max_val > min_val, message, max_val, min_val, error=AssertionError)
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
 

@@ -30,9 +30,9 @@ def position_of(idx: Any, count: int) -> int:
 
 def check_iterable(function: str, wanted: str, given: Any) -> None:
     """Refuse an argument that is not iterable, or is a tensor: an iterable only by accident."""
-    told = "{} should be called with {}, but got {}"
+    message = "{} should be called with {}, but got {}"
     holds = isinstance(given, Iterable) and not isinstance(given, Tensor)
-    require(holds, told, function, wanted, type(given).__name__, error=TypeError)
+    require(holds, message, function, wanted, type(given).__name__, error=TypeError)
 
 
 class _Numbered(OwnNames, Module):
@@ -129,8 +129,8 @@ class Sequential(_Numbered):
         return Sequential(*self).__iadd__(other)
 
     def __iadd__(self, other: Any) -> Self:
-        told = "add operator supports only objects of Sequential class, but {} is given."
-        require_value(isinstance(other, Sequential), told, type(other))
+        message = "add operator supports only objects of Sequential class, but {} is given."
+        require_value(isinstance(other, Sequential), message, type(other))
         return self.extend(list(other))
 
     def __mul__(self, other: Any) -> "Sequential":
@@ -265,8 +265,8 @@ def pairs(name: str, entries: Any) -> Iterator[tuple[Any, Any]]:
     check_iterable(f"{name}.update", "key/value pairs", entries)
     for position, pair in enumerate(entries):
         where = f"{name} update sequence element #{position}"
-        kind, told = type(pair).__name__, "{} should be Iterable; is {}"
-        require(isinstance(pair, Iterable), told, where, kind, error=TypeError)
+        kind, message = type(pair).__name__, "{} should be Iterable; is {}"
+        require(isinstance(pair, Iterable), message, where, kind, error=TypeError)
         require_value(len(pair) == 2, "{} has length {}; 2 is required", where, len(pair))
         yield pair[0], pair[1]
 
@@ -518,8 +518,8 @@ class Unflatten(Layer, shown="dim unflattened_size"):
     def __post_init__(self) -> None:
         sizes = self.unflattened_size
         fits = isinstance(sizes, (tuple, list)) and all(isinstance(n, int) for n in sizes)
-        told = "Unflatten takes an int and a tuple of ints, not {} and {}"
-        require(fits and isinstance(self.dim, int), told, self.dim, sizes, error=TypeError)
+        message = "Unflatten takes an int and a tuple of ints, not {} and {}"
+        require(fits and isinstance(self.dim, int), message, self.dim, sizes, error=TypeError)
 
     def forward(self, input: Tensor) -> Tensor:
         """The input with ``dim`` split."""

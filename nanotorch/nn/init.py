@@ -147,8 +147,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     Raises:
         ValueError: for fewer than two dimensions.
     """
-    told = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
-    require_value(tensor.ndim >= 2, told)
+    message = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+    require_value(tensor.ndim >= 2, message)
     field = math.prod(tensor.shape[2:])
     return tensor.size(1) * field, tensor.size(0) * field
 

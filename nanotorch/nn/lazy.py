@@ -178,9 +178,9 @@ class LazyModuleMixin(Module):
 def lazy(layer: type[Module], size_name: str, *ndims: int, **defaults: Any) -> Any:
     """The lazy class of a layer; see `LazyModuleMixin` for the arguments."""
     name = f"Lazy{layer.__name__}"
-    told = f"A `{layer.__name__}` that takes ``{size_name}`` from its first input."
+    message = f"A `{layer.__name__}` that takes ``{size_name}`` from its first input."
     members = {"cls_to_become": layer, "_size_name": size_name, "_ndims": ndims}
-    own = {"_defaults": defaults, "__doc__": told, "__module__": __name__}
+    own = {"_defaults": defaults, "__doc__": message, "__module__": __name__}
     return type(name, (LazyModuleMixin, layer), members | own)
 
 

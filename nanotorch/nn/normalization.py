@@ -204,8 +204,8 @@ class _InstanceNorm(_BatchNorm):
         single = input.dim() == self._dims[0]
         at = 0 if single else 1
         if input.size(at) != self.num_features:
-            told = "expected input's size at dim={} to match num_features ({}), but got: {}."
-            require_value(not self.affine, told, at, self.num_features, input.size(at))
+            message = "expected input's size at dim={} to match num_features ({}), but got: {}."
+            require_value(not self.affine, message, at, self.num_features, input.size(at))
             warn(
                 f"input's size at dim={at} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False"
@@ -319,8 +319,8 @@ class GroupNorm(
         device: Any = None, dtype: DType | None = None, *, bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        told = "num_channels ({}) must be divisible by num_groups ({})"
-        require_value(not num_channels % num_groups, told, num_channels, num_groups)
+        message = "num_channels ({}) must be divisible by num_groups ({})"
+        require_value(not num_channels % num_groups, message, num_channels, num_groups)
         self.num_groups, self.num_channels = num_groups, num_channels
         self.eps, self.affine = eps, affine
         wanted = {"weight": affine, "bias": affine and bias}

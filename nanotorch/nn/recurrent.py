@@ -99,9 +99,9 @@ class RNNBase(OwnNames, Module):
                 f"dropout={dropout} and num_layers={self.num_layers}"
             )
         for name, kind in (("input_size", int), ("hidden_size", int), ("bias", bool)):
-            value, told = getattr(self, name), "{} should be of type {}, got: {}"
+            value, message = getattr(self, name), "{} should be of type {}, got: {}"
             names = (name, kind.__name__, type(value).__name__)
-            require(isinstance(value, kind), told, *names, error=TypeError)
+            require(isinstance(value, kind), message, *names, error=TypeError)
         for name in ("input_size", "hidden_size", "num_layers"):
             require_value(getattr(self, name) > 0, "{} must be greater than zero", name)
         fits = 0 <= self.proj_size < self.hidden_size
@@ -146,11 +146,11 @@ class RNNBase(OwnNames, Module):
                 f"input: input.to({kind}), or convert model: model.to({input.dtype})"
             )
         expected = 2 if batch_sizes is not None else 3
-        told = "input must have {} dimensions, got {}"
-        require(input.ndim == expected, told, expected, input.ndim)
+        message = "input must have {} dimensions, got {}"
+        require(input.ndim == expected, message, expected, input.ndim)
         size, wanted = input.size(-1), self.input_size
-        told = "input.size(-1) must be equal to input_size. Expected {}, got {}"
-        require(size == wanted, told, wanted, size)
+        message = "input.size(-1) must be equal to input_size. Expected {}, got {}"
+        require(size == wanted, message, wanted, size)
 
     def get_expected_hidden_size(
         self, input: Tensor, batch_sizes: Tensor | None
@@ -188,8 +188,8 @@ class RNNBase(OwnNames, Module):
         """Refuse a state of another number of dimensions."""
         what, count = ("batched", 3) if batched else ("unbatched", 2)
         found = [state.dim() for state in (hx if self.mode == "LSTM" else [hx])]
-        told = "For {} {}-D input, hx (and cx) should also be {}-D, not {}"
-        require(set(found) == {count}, told, what, count, count, found)
+        message = "For {} {}-D input, hx (and cx) should also be {}-D, not {}"
+        require(set(found) == {count}, message, what, count, count, found)
 
     # The loop over the layers
 
@@ -207,8 +207,8 @@ class RNNBase(OwnNames, Module):
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
-        told = "{}: Expected input to be 2D or 3D, got {}D instead"
-        require_value(input.dim() in (2, 3), told, self._get_name(), input.dim())
+        message = "{}: Expected input to be 2D or 3D, got {}D instead"
+        require_value(input.dim() in (2, 3), message, self._get_name(), input.dim())
         batched, along = input.dim() == 3, 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(along)
@@ -319,9 +319,9 @@ class RNN(RNNBase):
         bidirectional: bool = False, proj_size: Any = ..., device: Any = None,
         dtype: Any = None,
     ) -> None:  # fmt: skip
-        told = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
+        message = "Unknown nonlinearity '{}'. Select from 'tanh' or 'relu'."
         require_value(proj_size is ..., ONLY_LSTM)
-        require_value(nonlinearity in ("tanh", "relu"), told, nonlinearity)
+        require_value(nonlinearity in ("tanh", "relu"), message, nonlinearity)
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
             dropout, bidirectional, 0, device, dtype,
@@ -481,12 +481,12 @@ class RNNCellBase(Module):
         """
         for name, tensor in {"input": input, **states}.items():
             if tensor is not None and tensor.dim() not in (1, 2):
-                told = f"Expected {name} to be 1D or 2D, got {tensor.dim()}D instead"
-                raise ValueError(f"{self._get_name()}: {told}")
+                message = f"Expected {name} to be 1D or 2D, got {tensor.dim()}D instead"
+                raise ValueError(f"{self._get_name()}: {message}")
         batched = input.dim() == 2
         rows = input if batched else input.unsqueeze(0)
-        told = "input has inconsistent input_size: got {} expected {}"
-        require(rows.size(1) == self.input_size, told, rows.size(1), self.input_size)
+        message = "input has inconsistent input_size: got {} expected {}"
+        require(rows.size(1) == self.input_size, message, rows.size(1), self.input_size)
         ready = []
         for number, state in enumerate(states.values()):
             if state is None:

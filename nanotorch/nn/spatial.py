@@ -75,12 +75,12 @@ class _ConvNd(Module):
             divisible = not getattr(self, name) % self.groups
             require_value(divisible, "{} must be divisible by groups", name)
         if isinstance(self.padding, str):
-            known, told = {"same", "valid"}, "Invalid padding string {!r}, should be one of {}"
-            require_value(self.padding in known, told, self.padding, sorted(known))
+            known, message = {"same", "valid"}, "Invalid padding string {!r}, should be one of {}"
+            require_value(self.padding in known, message, self.padding, sorted(known))
             fits = self.padding == "valid" or set(self.stride) <= {1}
             require_value(fits, "padding='same' is not supported for strided convolutions")
-        told = "padding_mode must be one of {}, not '{}'"
-        require_value(self.padding_mode in _MODES, told, _MODES, self.padding_mode)
+        message = "padding_mode must be one of {}, not '{}'"
+        require_value(self.padding_mode in _MODES, message, _MODES, self.padding_mode)
 
     def reset_parameters(self) -> None:
         """Draw new values for the parameters."""
@@ -188,8 +188,8 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         dilation: Number = 1, padding_mode: str = "zeros", device: Any = None,
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
-        told = 'Only "zeros" padding mode is supported for {}'
-        require_value(padding_mode == "zeros", told, type(self).__name__)
+        message = 'Only "zeros" padding mode is supported for {}'
+        require_value(padding_mode == "zeros", message, type(self).__name__)
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
             groups, bias, padding_mode, device, dtype,
@@ -219,16 +219,16 @@ class _ConvTransposeNd(OwnNames, _ConvNd):
         lead = ndim - dims
         if len(output_size) == ndim:
             output_size = output_size[lead:]
-        told = "output_size must have {} or {} elements, not {}"
-        require_value(len(output_size) == dims, told, dims, ndim, output_size)
+        message = "output_size must have {} or {} elements, not {}"
+        require_value(len(output_size) == dims, message, dims, ndim, output_size)
         size = tuple(input.shape[lead:])
         least = ops.convolution.transposed_size(
             size, self.kernel_size, self.stride, self.padding, self.dilation
         )
         most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
         fits = all(a <= n <= b for n, a, b in zip(output_size, least, most, strict=True))
-        told = "output_size {} must be from {} to {}"
-        require_value(fits, told, output_size, list(least), most)
+        message = "output_size {} must be from {} to {}"
+        require_value(fits, message, output_size, list(least), most)
         return tuple([n - a for n, a in zip(output_size, least, strict=True)])
 
 
@@ -400,8 +400,8 @@ class _CircularPadNd(_Pad):
     def forward(self, input: Tensor) -> Tensor:
         """The input with periodic padding."""
         low, found = self.dims + 1, input.dim()
-        told = "expected {}D or {}D input (got {}D input)"
-        require_value(found in (low, low + 1), told, low, low + 1, found)
+        message = "expected {}D or {}D input (got {}D input)"
+        require_value(found in (low, low + 1), message, low, low + 1, found)
         return super().forward(input)
 
 

@@ -115,8 +115,8 @@ class MultiheadAttention(Module):
         add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
         vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        told = "embed_dim and num_heads must be greater than 0, got {} and {}"
-        require(min(embed_dim, num_heads) > 0, told, embed_dim, num_heads, error=ValueError)
+        message = "embed_dim and num_heads must be greater than 0, got {} and {}"
+        require(min(embed_dim, num_heads) > 0, message, embed_dim, num_heads, error=ValueError)
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
@@ -224,13 +224,13 @@ class MultiheadAttention(Module):
         alike = key.dim() == count == value.dim()
         need(alike, "expected `key` and `value` to be {}-D as `query`", count)
         if padding is not None:
-            told = "expected `key_padding_mask` to be {}-D but found {}-D"
-            need(padding.dim() == count - 1, told, count - 1, padding.dim())
+            message = "expected `key_padding_mask` to be {}-D but found {}-D"
+            need(padding.dim() == count - 1, message, count - 1, padding.dim())
         if mask is not None:
             shape = (self.num_heads, query.size(0), key.size(0))
             fits = mask.dim() == 2 or (mask.dim() == 3 and (count == 3 or mask.shape == shape))
-            told = "expected `attn_mask` to be 2-D or of shape {} but got {}"
-            need(fits, told, shape, mask.shape)
+            message = "expected `attn_mask` to be 2-D or of shape {} but got {}"
+            need(fits, message, shape, mask.shape)
 
     def _mask(
         self, query: Tensor, key: Tensor, padding: Tensor | None, mask: Tensor | None,
@@ -240,8 +240,8 @@ class MultiheadAttention(Module):
         attention instead; from ``mask`` (L, S) or (N H, L, S) and ``padding`` (N, S)."""
         (queries, batch, _), keys = query.shape, key.size(0)
         if padding is not None:
-            told = "key_padding_mask must be of shape {}, but it is {}"
-            need(padding.shape == (batch, keys), told, (batch, keys), tuple(padding.shape))
+            message = "key_padding_mask must be of shape {}, but it is {}"
+            need(padding.shape == (batch, keys), message, (batch, keys), tuple(padding.shape))
         if is_causal:
             require(mask is not None, NEED_MASK)
             if padding is None and not need_weights:
@@ -250,8 +250,8 @@ class MultiheadAttention(Module):
         if mask is not None:
             heads = 1 if mask.dim() == 2 else self.num_heads
             shape = (queries, keys) if mask.dim() == 2 else (batch * heads, queries, keys)
-            told = "The shape of the {}D attn_mask is {}, but should be {}."
-            require(mask.shape == shape, told, mask.dim(), mask.shape, shape)
+            message = "The shape of the {}D attn_mask is {}, but should be {}."
+            require(mask.shape == shape, message, mask.dim(), mask.shape, shape)
             mask = mask.view(-1, heads, queries, keys)
         if padding is not None:
             padding = padding.view(batch, 1, 1, keys)
@@ -269,15 +269,15 @@ class MultiheadAttention(Module):
         size, inputs = query.size(-1), (query, key, value)
         weight, bias = self.in_proj_weight, self.in_proj_bias
         if weight is None:
-            told = "key's sequence and batch dims {} do not match value's {}"
-            need(key.shape[:2] == value.shape[:2], told, key.shape[:2], value.shape[:2])
+            message = "key's sequence and batch dims {} do not match value's {}"
+            need(key.shape[:2] == value.shape[:2], message, key.shape[:2], value.shape[:2])
             weights: Any = [getattr(self, f"{name}_proj_weight") for name in "qkv"]
             for name, own, x in zip(("query", "key", "value"), weights, inputs, strict=True):
                 fits = tuple(own.shape) == (size, x.size(-1))
                 need(fits, "the {} weights of shape {} do not fit", name, own.shape)
         else:
-            told = "key shape {} does not match value shape {}"
-            need(key.shape == value.shape, told, key.shape, value.shape)
+            message = "key shape {} does not match value shape {}"
+            need(key.shape == value.shape, message, key.shape, value.shape)
             if query is key is value:
                 return linear(query, weight, bias).chunk(3, -1)
             if key is value:

@@ -409,8 +409,8 @@ def softshrink(input: Array, lambd: Number = 0.5) -> Array:
     """``input`` moved by ``lambd`` towards 0; 0 from ``-lambd`` to ``lambd``."""
     check_kind("softshrink_check", input)
     largest = LARGEST[input.dtype]
-    told = "lambda must be in range [0, {:g}] for input dtype {}, but found {:g}"
-    require(0 <= lambd <= largest, told, largest, dtype_char(input), lambd)
+    message = "lambda must be in range [0, {:g}] for input dtype {}, but found {:g}"
+    require(0 <= lambd <= largest, message, largest, dtype_char(input), lambd)
     moved = input - np.copysign(input.dtype.type(lambd), input)
     return select(np.abs(input) <= lambd, input * input.dtype.type(0), moved)
 
@@ -525,8 +525,8 @@ def by_slopes_(input: Array, slopes: Array) -> Array:
 
 def not_negative(slope: float, name: str) -> float:
     """The slope itself; refuse a negative one."""
-    told = "the backward pass of {} in place needs a slope that is not negative"
-    require(slope >= 0, told, name)
+    message = "the backward pass of {} in place needs a slope that is not negative"
+    require(slope >= 0, message, name)
     return slope
 
 

@@ -559,9 +559,9 @@ def check_width(array: Array, kind: np.dtype) -> None:
     if kind.itemsize == array.itemsize:
         return
     names = " as ".join(dtypes.dtype_of(np.empty(0, k)).char for k in (array.dtype, kind))
-    told = f"to view {names} (different element sizes)"
-    require(array.ndim, "self.dim() cannot be 0 {}", told)
+    message = f"to view {names} (different element sizes)"
+    require(array.ndim, "self.dim() cannot be 0 {}", message)
     stride, times = array.strides[-1] // array.itemsize, kind.itemsize // array.itemsize
-    require(1 in (stride, array.shape[-1]), "self.stride(-1) must be 1 {}", told)
+    require(1 in (stride, array.shape[-1]), "self.stride(-1) must be 1 {}", message)
     fits = not times or not array.shape[-1] % times
-    require(fits, "self.size(-1) must be divisible by {} {}", times, told)
+    require(fits, "self.size(-1) must be divisible by {} {}", times, message)

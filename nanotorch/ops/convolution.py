@@ -493,8 +493,8 @@ def check_shapes(
         )
     given = "Given transposed=1, " if transposed else f"Given groups={groups}, "
     whole = weight[0] >= groups and not weight[0] % groups
-    told = "{}the first dimension of weight must be divisible by groups, but weight has size {}"
-    require(whole, told, given, weight)
+    message = "{}the first dimension of weight must be divisible by groups, but weight has size {}"
+    require(whole, message, given, weight)
     channels, outputs = weight[1] * groups, weight[0]
     if transposed:
         channels, outputs = outputs, channels
@@ -510,8 +510,8 @@ def check_shapes(
         out = tuple([n + r for n, r in zip(least, rest, strict=True)])
         fits = all(r < max(s, d) for r, s, d in zip(rest, stride, dilation, strict=True))
         require(fits, "output padding {} must be smaller than either stride or dilation", rest)
-        told = "Calculated output size per channel: {}. Output size is too small"
-        require(min(out) > 0, told, out)
+        message = "Calculated output size per channel: {}. Output size is too small"
+        require(min(out) > 0, message, out)
         return
     sizes = [n + 2 * p for n, p in zip(input[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for k, d in zip(weight[2:], dilation, strict=True)]
@@ -740,8 +740,8 @@ def pad_by_mode(input: Tensor, pad: tuple[int, ...], mode: str) -> Tensor:
                     f"input dimension, but got: padding ({before}, {after}) at dimension "
                     f"{len(shape) - k} of input {list(shape)}"
                 )
-        told = "pad(): the padding reduces an input of size {} to size {}"
-        require(min(left) > 0, told, shape, left)
+        message = "pad(): the padding reduces an input of size {} to size {}"
+        require(min(left) > 0, message, shape, left)
         name = "reflection" if mode == "reflect" else "replication"
         check_kind(f"{name}_pad{dims}d", input._array, kinds="fiu")
     return MODES[mode][dims - 1](input, tuple([padding_indices(mode, *each) for each in sides]))
@@ -818,8 +818,8 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """
     r = shuffle_factor("pixel_shuffle", "upscale_factor", upscale_factor, input)
     *lead, channels, height, width = input.shape
-    told = "pixel_shuffle(): {} channels are not divisible by {}"
-    require(not channels % (r * r), told, channels, r * r)
+    message = "pixel_shuffle(): {} channels are not divisible by {}"
+    require(not channels % (r * r), message, channels, r * r)
     parts = input.reshape(-1, channels // (r * r), r, r, height, width)
     parts = parts.transpose(0, 1, 4, 2, 5, 3)  # (N, C, H, r, W, r)
     return parts.reshape(*lead, channels // (r * r), height * r, width * r)

@@ -167,8 +167,8 @@ OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
 
 def check_classes(target: Array) -> None:
     """Refuse targets of a dtype other than int64 and uint8."""
-    told = "expected target dtype to be Long or Byte, but got {}"
-    require(target.dtype in OF_CLASSES, told, dtypes.dtype_of(target).char)
+    message = "expected target dtype to be Long or Byte, but got {}"
+    require(target.dtype in OF_CLASSES, message, dtypes.dtype_of(target).char)
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:

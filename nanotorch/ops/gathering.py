@@ -226,8 +226,10 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
     elif name == "gather" and large:
         first = f"Size does not match at dimension {large[0]} expected"
     if large:
-        told = f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
-        raise RuntimeError(f"{first} {told} dimension {dim}{more}")
+        message = (
+            f"index {list(index.shape)} to be no larger than self {list(array.shape)} apart from"
+        )
+        raise RuntimeError(f"{first} {message} dimension {dim}{more}")
 
 
 def flat_places(index: Array, dim: int, steps: Sequence[int]) -> Array:
@@ -466,21 +468,23 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         IndexError: for an index out of range, or another number of elements.
         RuntimeError: for another dtype of ``index`` or ``source``.
     """
-    told = "put_(): Expected a long tensor for index, but got {}"
-    require(index.dtype == np.int64, told, dtype_char(index))
-    told = "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
-    check_same_dtype(input, source, text=told + "source.dtype = {}")
-    told = (
+    message = "put_(): Expected a long tensor for index, but got {}"
+    require(index.dtype == np.int64, message, dtype_char(index))
+    message = (
+        "put_(): self and source expected to have the same dtype, but got self.dtype = {} and "
+    )
+    check_same_dtype(input, source, text=message + "source.dtype = {}")
+    message = (
         "put_(): Expected source and index to have the same number of elements, but got "
         "source.numel() = {}, index.numel() = {}"
     )
     given = source.size, index.size
-    require(given[0] == given[1], told, *given, error=IndexError)
-    told = "put_(): Tried to put elements into an empty tensor"
-    require(input.size or not index.size, told, error=IndexError)
+    require(given[0] == given[1], message, *given, error=IndexError)
+    message = "put_(): Tried to put elements into an empty tensor"
+    require(input.size or not index.size, message, error=IndexError)
     beyond = index[(index < -input.size) | (index >= input.size)]
-    told = "out of range: tried to access index {} on a tensor of {} elements."
-    require(not beyond.size, told, *beyond[:1], input.size, error=IndexError)
+    message = "out of range: tried to access index {} on a tensor of {} elements."
+    require(not beyond.size, message, *beyond[:1], input.size, error=IndexError)
     target = input if input.ndim else input.reshape(1)
     places = np.unravel_index(index.reshape(-1) % max(input.size, 1), target.shape)
     if accumulate:

@@ -69,8 +69,8 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     source, wanted = (input, index.reshape(-1)) if input.ndim else (input.reshape(1), index)
     if not input.ndim:
-        told = "index_select(): expected 1 index for a 0-d tensor, but got {}"
-        require(index.size == 1, told, index.size)
+        message = "index_select(): expected 1 index for a 0-d tensor, but got {}"
+        require(index.size == 1, message, index.size)
     try:
         picked = source.take(wanted, dim)
     except IndexError:
@@ -240,8 +240,8 @@ def fill_by_number(input: Array, dim: int, index: Array, value: dtypes.Number) -
 )  # fmt: skip
 def fill_by_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
     """`fill_slices` with the number in a 0-d array."""
-    told = "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} "
-    require(not value.ndim, told + "dimension(s).", value.ndim)
+    message = "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} "
+    require(not value.ndim, message + "dimension(s).", value.ndim)
     return fill_slices(input, dim, index, value.item())
 
 
@@ -360,9 +360,9 @@ def index_error_text(shape: tuple[int, ...], key: Key) -> Exception:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
-        told = ", ".join(str(list(s)) for s in shapes)
+        message = ", ".join(str(list(s)) for s in shapes)
         text = "shape mismatch: indexing tensors could not be broadcast together with shapes "
-        return IndexError(text + told)
+        return IndexError(text + message)
     if any(shape[d] == 0 for d in dims):
         return IndexError("index is out of bounds for dimension with size 0")
     sides = enumerate(zip(dims, indices, strict=True))

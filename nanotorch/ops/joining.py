@@ -353,16 +353,16 @@ def define_split(name: str, least: int, axis: int) -> None:
     def function(
         input: Tensor, *split: Any, sections: Any = None, indices: Any = None
     ) -> tuple[Tensor, ...]:
-        told = "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} "
-        require(input.ndim >= least, told + "dimensions!", name, least, input.ndim)
+        message = "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} "
+        require(input.ndim >= least, message + "dimensions!", name, least, input.ndim)
         given = [*split, *(x for x in (sections, indices) if x is not None)]
         cuts: Any = given[0] if len(given) == 1 else given
         dim = min(axis, input.ndim - 1)
         if not isinstance(cuts, (tuple, list)):
             cuts, size = as_int(cuts), input._array.shape[dim]
-            told = f"torch.{name} attempted to split along dimension {dim}, but the size of the "
-            told += "dimension {} is not divisible by the split_size {}!"
-            require(cuts and not size % cuts, told, size, cuts)
+            message = f"torch.{name} attempted to split along dimension {dim}, but the size of the "
+            message += "dimension {} is not divisible by the split_size {}!"
+            require(cuts and not size % cuts, message, size, cuts)
         return tensor_split(input, cuts, dim)
 
     function.__doc__ = f"""The parts of ``input`` along dimension {axis}, as views.
@@ -624,15 +624,15 @@ def repeat_interleave(
         before, after = shape[:dim], shape[dim + 1 :]
         spread = expand_to(unsqueeze(input, dim + 1), (*before, shape[dim], repeats, *after))
         if output_size is not None:
-            told = "repeat_interleave: Invalid output_size, expected {} but got {}"
+            message = "repeat_interleave: Invalid output_size, expected {} but got {}"
             total = repeats * shape[dim]
-            require(as_int(output_size, "output_size") == total, told, total, output_size)
+            require(as_int(output_size, "output_size") == total, message, total, output_size)
         copied = spread.clone(memory_format=contiguous_format)
         return view(copied, (*before, shape[dim] * repeats, *after))
     check_ndim("repeat_interleave", repeats, 0, 1)
     counts, size = repeat_counts(repeats).reshape(-1), input._array.shape[dim]
-    told = "repeat_interleave(): got {} repeats for {} elements"
-    require(counts.size in (1, size), told, counts.size, size)
+    message = "repeat_interleave(): got {} repeats for {} elements"
+    require(counts.size in (1, size), message, counts.size, size)
     indices = np.repeat(np.arange(size), counts.astype(PLACE, copy=False))
     if output_size is not None:
         fits = as_int(output_size, "output_size") == len(indices)

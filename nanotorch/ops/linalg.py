@@ -129,13 +129,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         LinAlgError: for a singular matrix and a negative n.
     """
     n = as_int(n, "n")
-    told = "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
-    require(input.ndim >= 2, told)
+    message = "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
+    require(input.ndim >= 2, message)
     rows, columns = input.shape[-2:]
-    told = (
+    message = (
         "linalg.matrix_power: A must be batches of square matrices, but they are {} by {} matrices"
     )
-    require(rows == columns, told, rows, columns)
+    require(rows == columns, message, rows, columns)
     square = inv(input) if n < 0 else input
     if n in (0, 1):
         out = input.clone(memory_format=contiguous_format)
@@ -352,8 +352,8 @@ def qr_formula(g: Any, Q: Any, R: Any, form: str) -> Any:
     gQ, gR = g
     rows, columns = Q.shape[-2], R.shape[-1]
     require(form != "r", "qr(): mode='r' has no derivative, since it computes no Q")
-    told = "qr(): mode='complete' has no derivative for matrices with more rows than columns"
-    require(form != "complete" or rows <= columns, told)
+    message = "qr(): mode='complete' has no derivative for matrices with more rows than columns"
+    require(form != "complete" or rows <= columns, message)
     if rows >= columns:
         return square_qr_formula(gQ, gR, Q, R)
     # R = [U | V]: the columns of U alone determine Q, and V follows from Q.

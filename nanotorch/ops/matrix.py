@@ -93,8 +93,8 @@ def mm(input: Array, mat2: Array) -> Array:
         check_mm("mm", input, mat2)
     if kind != mat2.dtype:
         names = [dtypes.C_NAMES[dtypes.OF_NUMPY[m.dtype].name] for m in (input, mat2)]
-        told = "expected m1 and m2 to have the same dtype, but got: "
-        raise RuntimeError(told + " != ".join(names))
+        message = "expected m1 and m2 to have the same dtype, but got: "
+        raise RuntimeError(message + " != ".join(names))
     if kind in OF_BLAS and len(mat2) != 1:
         return input.dot(mat2)
     return product(input, mat2)
@@ -107,8 +107,8 @@ def check_mv(mat: Array, vec: Array) -> None:
     n, m = mat.shape
     if m != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
-    told = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
-    check_same_dtype(vec, mat, vec, text=told)
+    message = "addmv input tensors must have the same dtype, but got {}, {}, and {}"
+    check_same_dtype(vec, mat, vec, text=message)
 
 
 @op(

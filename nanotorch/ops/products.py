@@ -95,8 +95,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):
         require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims)
-        told = "tensordot(): dims={} exceeds the number of dimensions of an input"
-        require(dims <= min(a.ndim, b.ndim), told, dims)
+        message = "tensordot(): dims={} exceeds the number of dimensions of an input"
+        require(dims <= min(a.ndim, b.ndim), message, dims)
         first, second = list(range(-dims, 0)), list(range(dims))
     else:
         first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
@@ -434,8 +434,8 @@ def cdist(
     for x in (x1, x2):
         check_ndim("cdist", x, 2)
         require(x.dtype.is_floating_point, "cdist(): expected floating point, not {}", x.dtype)
-    told = "cdist(): the last dimensions of x1 and x2 differ in size"
-    require(x1.shape[-1] == x2.shape[-1], told)
+    message = "cdist(): the last dimensions of x1 and x2 differ in size"
+    require(x1.shape[-1] == x2.shape[-1], message)
     if x1.numel() and x2.numel():
         check_same_dtype(x1, x2)
     require(p >= 0, "cdist only supports non-negative p values")
@@ -584,21 +584,23 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     check_first_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
     kinds = {n: dtypes.C_NAMES[x.dtype.name] for n, x in given.items() if x is not None}
-    told = "All tensors must have the same dtype, got " + ", ".join(map(": ".join, kinds.items()))
-    require(len(set(kinds.values())) == 1, told)
-    told = "bilinear(): input dimensions do not match: got {} and {}"
-    require(input1.ndim == input2.ndim, told, input1.ndim, input2.ndim)
+    message = "All tensors must have the same dtype, got " + ", ".join(
+        map(": ".join, kinds.items())
+    )
+    require(len(set(kinds.values())) == 1, message)
+    message = "bilinear(): input dimensions do not match: got {} and {}"
+    require(input1.ndim == input2.ndim, message, input1.ndim, input2.ndim)
     for dim, sizes in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
-        told = "bilinear(): input batch dimensions do not match at dim {}: got {} and {}"
-        require(sizes[0] == sizes[1], told, dim, *sizes)
+        message = "bilinear(): input batch dimensions do not match at dim {}: got {} and {}"
+        require(sizes[0] == sizes[1], message, dim, *sizes)
     for number, x in enumerate((input1, input2), 1):
-        told = "bilinear(): input{} size does not match weight size: got {} but expected {}"
+        message = "bilinear(): input{} size does not match weight size: got {} but expected {}"
         require(
-            x.shape[-1] == weight.shape[number], told, number, x.shape[-1], weight.shape[number]
+            x.shape[-1] == weight.shape[number], message, number, x.shape[-1], weight.shape[number]
         )
     if bias is not None:
-        told = "bilinear(): bias size does not match weight size: got {} but expected {}"
-        require(bias.shape[0] == weight.shape[0], told, bias.shape[0], weight.shape[0])
+        message = "bilinear(): bias size does not match weight size: got {} but expected {}"
+        require(bias.shape[0] == weight.shape[0], message, bias.shape[0], weight.shape[0])
     rows = [reshape(x, (-1, x.shape[-1])) for x in (input1, input2)]
     out = trilinear(rows[0], weight, rows[1], "bi,oij,bj->bo")
     out = view(out, (*input1.shape[:-1], weight.shape[0]))
@@ -621,8 +623,8 @@ def parse_labels(text: str, whose: str) -> Labels:
     """The labels of one operand or of the result: letters, and `DOTS` for an ellipsis."""
     labels: Labels = re.findall(r"\.\.\.|[A-Za-z]", text)
     known = "".join(labels) == text.replace(" ", "") and labels.count(DOTS) <= 1
-    told = "einsum(): the subscripts {!r} of {} must be letters and at most one ellipsis"
-    require(known, told, text, whose)
+    message = "einsum(): the subscripts {!r} of {} must be letters and at most one ellipsis"
+    require(known, message, text, whose)
     return labels
 
 
@@ -646,11 +648,11 @@ def einsum_plan(equation: str, ndims: tuple[int, ...]) -> tuple[list[Labels], La
         wrong, end = "does not match", " and no ellipsis was given"
         if DOTS in labels:
             wrong, end = "is more than", ""
-        told = (
+        message = (
             f"einsum(): the number of subscripts in the equation ({ndim - rest}) {wrong} the "
             f"number of dimensions ({ndim}) for operand {number}{end}"
         )
-        require(rest == 0 or (rest > 0 and DOTS in labels), told)
+        require(rest == 0 or (rest > 0 and DOTS in labels), message)
         numbers = [str(n) for n in range(rest, 0, -1)]
         inputs.append([x for label in labels for x in (numbers if label == DOTS else [label])])
         dotted = max(dotted, numbers, key=len)
@@ -745,8 +747,8 @@ def einsum(*args: Any) -> Tensor:
         operands = list(args[: 2 * pairs : 2])
         lists = (*args[1::2], *args[2 * pairs :])
         known = all(n is ... or 0 <= n < 52 for labels in lists for n in labels)
-        told = "einsum(): subscript in subscript list is not within the valid range [0, 52)"
-        require_value(known, told)
+        message = "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+        require_value(known, message)
         texts = ["".join([DOTS if n is ... else LETTERS[n] for n in labels]) for labels in lists]
         equation = "->".join([",".join(texts[:pairs]), *texts[pairs:]])
     check_tensor_list(operands, 1)
@@ -755,11 +757,11 @@ def einsum(*args: Any) -> Tensor:
     for number, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
         own = dict(zip(labels, operand.shape, strict=True))
         for label, n in zip(labels, operand.shape, strict=True):
-            told = (
+            message = (
                 "einsum(): subscript {} is repeated for operand {} but the sizes don't match, "
                 "{} != {}"
             )
-            require(n == own[label], told, label, number, own[label], n)
+            require(n == own[label], message, label, number, own[label], n)
             seen = sizes.get(label, 1)
             if seen != 1 and n not in (1, seen):
                 where = f"subscript {label}" if label in LETTERS else "a dimension of the ellipsis"

@@ -617,8 +617,8 @@ def require_elements(name: str, input: Array, dim: tuple[int, ...]) -> None:
 
 def all_nonempty_dims(name: str, input: Any) -> tuple[int, ...]:
     """All dimensions of ``input``; raises RuntimeError if it has no elements."""
-    told = "{}(): dim is required for a tensor without elements"
-    require(math.prod(input.shape) != 0, told, name)
+    message = "{}(): dim is required for a tensor without elements"
+    require(math.prod(input.shape) != 0, message, name)
     return tuple(range(input.ndim))
 
 
@@ -762,8 +762,8 @@ def arg_extremum(name: str, find: Any, input: Tensor, dim: int | None, keepdim: 
     if array.dtype.kind == "b":
         raise NotImplementedError(f"{name}(): does not support bool input")
     if dim is None:
-        told = "{}(): dim is required for a tensor without elements"
-        require(array.size, told, name, error=IndexError)
+        message = "{}(): dim is required for a tensor without elements"
+        require(array.size, message, name, error=IndexError)
         found = as_array(find(array), dtype=INT64)
         return wrap(found.reshape((1,) * array.ndim) if keepdim else found)
     axis = normal_dim(dim, array.ndim)

@@ -478,8 +478,8 @@ def ctc(
     check_ctc(log_probs, targets, input_lengths, target_lengths, blank)
     places, leads = ctc_places(targets, target_lengths, blank)
     wrong = places[(places < 0) | (places >= log_probs.shape[2])]
-    told = "ctc_loss: target {} is not in label range"
-    require(not wrong.size, told, *wrong[:1], error=IndexError)
+    message = "ctc_loss: target {} is not in label range"
+    require(not wrong.size, message, *wrong[:1], error=IndexError)
     samples = np.arange(len(places))
     forward = np.take_along_axis(log_probs, places[None], 2)
     forward[0, :, 2:] = NEVER
@@ -506,17 +506,19 @@ def check_ctc(
     require(target_lengths.size == count, "target_lengths must be of size batch_size")
     checked = " (while checking arguments for ctc_loss_allocate_outputs)"
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
-        told = "Expected {} to have value at least 0, but got value {}" + checked
-        require(lengths.min() >= 0, told, name, lengths.min())
-    told = "Expected input_lengths to have value at most {}, but got value {}" + checked
-    require(input_lengths.max() <= steps, told, steps, input_lengths.max())
-    told = "Expected 1 to 2 dimensions, but got {}-dimensional tensor for argument #2 'targets'"
-    require(targets.ndim in (1, 2), told + checked, targets.ndim)
+        message = "Expected {} to have value at least 0, but got value {}" + checked
+        require(lengths.min() >= 0, message, name, lengths.min())
+    message = "Expected input_lengths to have value at most {}, but got value {}" + checked
+    require(input_lengths.max() <= steps, message, steps, input_lengths.max())
+    message = "Expected 1 to 2 dimensions, but got {}-dimensional tensor for argument #2 'targets'"
+    require(targets.ndim in (1, 2), message + checked, targets.ndim)
     wanted = [target_lengths.sum()] if targets.ndim == 1 else [count, target_lengths.max()]
     for dim, (size, n) in enumerate(zip(targets.shape, wanted, strict=True)):
-        told = "Expected tensor to have size {}{} at dimension {}, but got size {} for argument #2 "
+        message = (
+            "Expected tensor to have size {}{} at dimension {}, but got size {} for argument #2 "
+        )
         fits, least = (size >= n, "at least ") if dim else (size == n, "")
-        require(fits, f"{told}'targets'{checked}", least, n, dim, size)
+        require(fits, f"{message}'targets'{checked}", least, n, dim, size)
 
 
 @hidden_op(

@@ -672,8 +672,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         RuntimeError: if a dimension repeats, or the lists differ in length.
     """
     source, destination = (list(as_ints(d)) for d in (source, destination))
-    told = "movedim(): source {} and destination {} differ in length"
-    require(len(source) == len(destination), told, source, destination)
+    message = "movedim(): source {} and destination {} differ in length"
+    require(len(source) == len(destination), message, source, destination)
     moves = {}
     for name, given in (("source", source), ("destination", destination)):
         moves[name] = [normal_dim(d, input.ndim) for d in given]

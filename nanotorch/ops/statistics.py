@@ -585,10 +585,10 @@ def gradient(
     dims = tuple(range(input.ndim)) if dim is None else distinct_dims(dim, input.ndim)
     several = isinstance(spacing, (tuple, list))
     spacings = spacing if several else [as_number(spacing)] * len(dims)
-    told = "gradient(): got {} spacings for {} dimensions"
-    require(len(spacings) == len(dims), told, len(spacings), len(dims))
-    told = "torch.gradient expected each dimension size to be at least edge_order+1"
-    require(min([input.shape[d] for d in dims], default=3) > edge_order, told)
+    message = "gradient(): got {} spacings for {} dimensions"
+    require(len(spacings) == len(dims), message, len(spacings), len(dims))
+    message = "torch.gradient expected each dimension size to be at least edge_order+1"
+    require(min([input.shape[d] for d in dims], default=3) > edge_order, message)
     return tuple([slopes(input, d, h, edge_order) for d, h in zip(dims, spacings, strict=True)])
 
 
@@ -596,8 +596,10 @@ def slopes(y: Tensor, dim: int, spacing: Any, edge_order: int) -> Tensor:
     """`gradient` along one dimension."""
     n, gaps = y.shape[dim], spacing
     if isinstance(spacing, Tensor):
-        told = "torch.gradient expected each element of spacing to have one dimension, but got an "
-        require(spacing.ndim == 1, told + "element with {} dimensions!", spacing.ndim)
+        message = (
+            "torch.gradient expected each element of spacing to have one dimension, but got an "
+        )
+        require(spacing.ndim == 1, message + "element with {} dimensions!", spacing.ndim)
         gaps = reshape(diff(spacing), (-1, *(1,) * (y.ndim - dim - 1)))
     left, right = neighbours(y, dim)
     steps = (right - left) / gaps
@@ -641,8 +643,8 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Any:
     if not y.shape[dim]:
         return y.new_zeros((*y.shape[:dim], *y.shape[dim + 1 :]))
     kinds = [points.dtype for points in (y, x) if points is not None]
-    told = "trapezoid(): bools are not supported"
-    require(dtypes.bool_ not in kinds, told, error=NotImplementedError)
+    message = "trapezoid(): bools are not supported"
+    require(dtypes.bool_ not in kinds, message, error=NotImplementedError)
     if x is not None:
         if x.ndim == 1:
             require(len(x) == y.shape[dim], "trapezoid(): expected one `x` for each sample point")

@@ -84,8 +84,8 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", copy_value(group["lr"]))
             elif "initial_lr" not in group:
-                told = f"param 'initial_lr' is not specified in param_groups[{position}] "
-                raise KeyError(f"{told}when resuming scheduler with last_epoch >= 0.")
+                message = f"param 'initial_lr' is not specified in param_groups[{position}] "
+                raise KeyError(f"{message}when resuming scheduler with last_epoch >= 0.")
         self.base_lrs = values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         watch_steps(optimizer)
@@ -238,8 +238,8 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """One value per group, from a list or one value for all; ``name`` is for the error."""
     groups = len(optimizer.param_groups)
     entries = value if isinstance(value, (list, tuple)) else [value] * groups
-    told = "{} must have the same length as optimizer.param_groups, {}"
-    require_value(len(entries) == groups, told, name, groups)
+    message = "{} must have the same length as optimizer.param_groups, {}"
+    require_value(len(entries) == groups, message, name, groups)
     return [copy_value(entry) for entry in entries]
 
 
@@ -254,8 +254,8 @@ class _Functions(Formula):
         self.optimizer = optimizer
         self.lr_lambdas = per_group("lr_lambdas", optimizer, lr_lambda)
         for function in self.lr_lambdas:
-            told, kind = "lr_lambda should be a function, but got {}", type(function).__name__
-            require(callable(function), told, kind, error=TypeError)
+            message, kind = "lr_lambda should be a function, but got {}", type(function).__name__
+            require(callable(function), message, kind, error=TypeError)
         super().__init__(optimizer, last_epoch)
 
     def _times(self, rates: Iterable[Rate]) -> list[Rate]:
@@ -856,8 +856,8 @@ class OneCycleLR(_Cyclic):
 
     def _rates(self) -> list[Rate]:
         step = self.last_epoch
-        told = "Tried to step {} times. The specified number of total steps is {}"
-        require_value(step <= self.total_steps, told, step, self.total_steps)
+        message = "Tried to step {} times. The specified number of total steps is {}"
+        require_value(step <= self.total_steps, message, step, self.total_steps)
         begin = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -894,11 +894,11 @@ class _Combined(LRScheduler):
     def _take(self, optimizer: Any, schedulers: Sequence[LRScheduler], none: str) -> None:
         """Keep schedulers; refuse none, one of another optimizer, or one that needs a metric."""
         name = type(self).__name__
-        told = "{} expects at least one scheduler{}, but got no scheduler."
-        require_value(len(schedulers), told, name, none)
+        message = "{} expects at least one scheduler{}, but got no scheduler."
+        require_value(len(schedulers), message, name, none)
         for position, scheduler in enumerate(schedulers):
-            told = "{} needs schedulers, but at index {} there is none"
-            require(hasattr(scheduler, "optimizer"), told, name, position, error=TypeError)
+            message = "{} needs schedulers, but at index {} there is none"
+            require(hasattr(scheduler, "optimizer"), message, name, position, error=TypeError)
             fits = optimizer == scheduler.optimizer and not isinstance(scheduler, ReduceLROnPlateau)
             require_value(fits, OTHER, name, position)
         self._schedulers = schedulers

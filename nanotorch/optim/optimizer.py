@@ -147,8 +147,8 @@ class Optimizer:
         Raises:
             TypeError, ValueError: see `Optimizer`.
         """
-        told = "param_group must be a dict, but got {}"
-        require(isinstance(param_group, dict), told, type(param_group), error=TypeError)
+        message = "param_group must be a dict, but got {}"
+        require(isinstance(param_group, dict), message, type(param_group), error=TypeError)
         given = param_group["params"]
         require(not isinstance(given, set), UNORDERED, error=TypeError)
         entries = [given] if isinstance(given, Tensor) else list(given)
@@ -160,8 +160,8 @@ class Optimizer:
             param_group["param_names"] = names
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
-                told = "optimizer can only optimize Tensors, but one of the params is"
-                raise TypeError(f"{told} {typename(param)}")
+                message = "optimizer can only optimize Tensors, but one of the params is"
+                raise TypeError(f"{message} {typename(param)}")
             if not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
@@ -252,8 +252,8 @@ class Optimizer:
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
-        told = "loaded state dict has a different number of parameter groups"
-        require_value(len(groups) == len(saved), told)
+        message = "loaded state dict has a different number of parameter groups"
+        require_value(len(groups) == len(saved), message)
         sizes = [[len(group["params"]) for group in several] for several in (groups, saved)]
         require_value(sizes[0] == sizes[1], OTHER_SIZE)
         numbers = itertools.chain.from_iterable(group["params"] for group in saved)

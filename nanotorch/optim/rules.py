@@ -369,8 +369,8 @@ class Adam(Rule):
         super()._check(given)
         betas = given["betas"]
         fits = not isinstance(given["lr"], Tensor) or not given["foreach"] or given["capturable"]
-        told = "lr as a Tensor is not supported for capturable=False and foreach=True"
-        require_value(fits, told)
+        message = "lr as a Tensor is not supported for capturable=False and foreach=True"
+        require_value(fits, message)
         alike = any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor))
         require_value(alike, "betas must be either both floats or both Tensors")
         for position, beta in enumerate(betas):

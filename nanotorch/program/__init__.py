@@ -63,8 +63,8 @@ class TorchFinder(MetaPathFinder, Loader):
 
         class Torch(Distribution):
             def read_text(self, filename: str) -> str | None:
-                told = f"Metadata-Version: 2.1\nName: torch\nVersion: {nanotorch.__version__}\n"
-                return told if filename == "METADATA" else None
+                message = f"Metadata-Version: 2.1\nName: torch\nVersion: {nanotorch.__version__}\n"
+                return message if filename == "METADATA" else None
 
             def locate_file(self, path: Any) -> Path:
                 return Path(nanotorch.__file__).parent / path

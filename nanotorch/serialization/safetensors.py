@@ -303,21 +303,21 @@ def path_text(path: tuple[Any, ...]) -> str:
 def why_not_saved(value: Any, path: tuple[Any, ...]) -> str:
     """The message for a value that cannot be saved, with advice."""
     kind = type(value).__name__
-    told = f"cannot save {path_text(path)}: "
+    message = f"cannot save {path_text(path)}: "
     if isinstance(value, STATEFUL):
-        return told + (
+        return message + (
             f"a whole {kind} is code, which files of nanotorch do not hold. Save its state, "
             f"`state_dict()`, and give it to `load_state_dict()` of a new {kind}"
         )
     if callable(value):
-        return told + (
+        return message + (
             f"{getattr(value, '__name__', kind)!r} is code, which files of nanotorch do not hold. "
             "Save the values from which it can be made again"
         )
     bases = [b for b in (dict, list, tuple, int, float, str, Tensor) if isinstance(value, b)]
     advice = f"; convert it to a plain {bases[0].__name__}" if bases else ""
     of = f" of dtype {value.dtype}" if hasattr(value, "dtype") else ""
-    return told + (
+    return message + (
         f"{kind}{of} cannot be in a file of nanotorch. Files hold tensors, arrays and numbers of "
         "NumPy, None, bools, numbers, texts, bytes, and dicts, lists, tuples and sets of them"
         f"{advice}"

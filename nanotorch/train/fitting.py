@@ -568,9 +568,9 @@ class Fit(Training):
 
     def _try_metric(self, name: str, outputs: torch.Tensor, targets: torch.Tensor) -> None:
         shapes = f"outputs of shape {tuple(outputs.shape)} and targets of {tuple(targets.shape)}"
-        told = f"needs to return one number for {shapes}: "
+        message = f"needs to return one number for {shapes}: "
         call: Any = lambda y: float(self.metrics[name](outputs, y))  # noqa: E731
-        dry_run(self.model, call, targets, f"metrics.{name}", told)
+        dry_run(self.model, call, targets, f"metrics.{name}", message)
 
     def evaluated(self, part: str) -> Found | None:
         if part not in self._parts:

@@ -813,5 +813,5 @@ def fitting(source: Path) -> Iterator[None]:
     try:
         yield
     except REFUSALS as error:
-        told = f"{error}; restore the settings, or start a new run"
-        raise CheckpointError(source, f"does not fit this configuration: {told}") from None
+        message = f"{error}; restore the settings, or start a new run"
+        raise CheckpointError(source, f"does not fit this configuration: {message}") from None

@@ -421,10 +421,12 @@ def newest_state(
         except CheckpointError as error:
             problems.append(error)
     if problems:
-        told = f"none of its checkpoints can be used; {ANEW}"
+        message = f"none of its checkpoints can be used; {ANEW}"
         if chosen is not None:
-            told = "this checkpoint cannot be used; name the run, which takes its newest sound one"
-        raise CheckpointError(run, "\n  ".join([f"{told}:", *map(str, problems)]))
+            message = (
+                "this checkpoint cannot be used; name the run, which takes its newest sound one"
+            )
+        raise CheckpointError(run, "\n  ".join([f"{message}:", *map(str, problems)]))
     return None, []
 
 

@@ -268,8 +268,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """
     require(input.dim(), "glu does not support scalars because halving size must be even")
     at = normal_dim(dim, input.ndim)
-    told = "Halving dimension must be even, but dimension {} is size {}"
-    require(not input.size(at) % 2, told, at, input.size(at))
+    message = "Halving dimension must be even, but dimension {} is size {}"
+    require(not input.size(at) % 2, message, at, input.size(at))
     return kernels.glu_along(input, at)
 
 
@@ -414,8 +414,8 @@ def kept_elements(input: Tensor, p: float) -> np.ndarray:
     """1 with probability ``1 - p``, else 0, for each element of a tensor of floats."""
     array = ops.empty_like(input)._array
     if array.dtype.kind != "f":
-        told = "result type Float can't be cast to the desired output type "
-        raise RuntimeError(told + dtype_char(array))
+        message = "result type Float can't be cast to the desired output type "
+        raise RuntimeError(message + dtype_char(array))
     draw_into(array, partial(default_generator.bernoulli, 1 - p))
     return array
 
@@ -639,8 +639,8 @@ def scaled_dot_product_attention(
             mask = np.ascontiguousarray(mask.swapaxes(-1, -2).astype(kind, copy=False))
         out: Tensor = attention(query, key, value, mask, is_causal, factor)[0]
         return out.squeeze(0) if single else out
-    told = "dropout probability has to be between 0 and 1, but got {:g}"
-    require(0 <= dropout_p <= 1, told, dropout_p)
+    message = "dropout probability has to be between 0 and 1, but got {:g}"
+    require(0 <= dropout_p <= 1, message, dropout_p)
     root = math.sqrt(abs(factor))
     scores = ops.matmul(query * math.copysign(root, factor), key.transpose(-2, -1) * root)
     if is_causal:
@@ -673,12 +673,12 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.char}")
     if mask is not None:
         known = mask.dtype in (dtypes.bool_, dtypes.float32, query.dtype)
-        told = "Expected attn_mask to be of bool, float or the query's dtype, but got {}"
-        require(known, told, mask.dtype)
+        message = "Expected attn_mask to be of bool, float or the query's dtype, but got {}"
+        require(known, message, mask.dtype)
         scores = (*query.shape[:-1], key.size(-2))
         common = common_shape(scores, tuple(mask.shape))
-        told = "output with shape {} doesn't match the broadcast shape {}"
-        require(common == scores, told, list(scores), list(common))
+        message = "output with shape {} doesn't match the broadcast shape {}"
+        require(common == scores, message, list(scores), list(common))
 
 
 def additive_mask(left_out: Tensor, dtype: Any) -> Tensor:
@@ -819,8 +819,8 @@ def samples_of_bags(
     ends = starts if last or not starts.size else np.append(starts, total)
     lengths = np.diff(ends).astype(PLACE, copy=False)
     if starts.size and (starts[0] or starts[-1] > total or (lengths < 0).any()):
-        told = f"offsets must begin with 0, not exceed {total} and not decrease, but they are "
-        raise RuntimeError(f"{told}{starts.tolist()}")
+        message = f"offsets must begin with 0, not exceed {total} and not decrease, but they are "
+        raise RuntimeError(f"{message}{starts.tolist()}")
     bags = np.repeat(np.arange(lengths.size), lengths)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise RuntimeError(f"padding_idx must be from {-rows} to {rows - 1}, not {padding_idx}")
@@ -851,8 +851,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     is_index = tensor.dtype == dtypes.int64
     require(is_index, "one_hot is only applicable to index tensor of type LongTensor.")
     array: Any = tensor._array
-    told = "Can not infer total number of classes from empty tensor."
-    require(array.size or num_classes > 0, told)
+    message = "Can not infer total number of classes from empty tensor."
+    require(array.size or num_classes > 0, message)
     require(not array.size or array.min() >= 0, "Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(array.max()) + 1

@@ -246,11 +246,11 @@ def binary_cross_entropy(
     """
     reduction = checked_reduction(reduction, size_average, reduce)
     if not have_same_shape(input, target):
-        told = (
+        message = (
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-        raise mismatch_error(ValueError, told, input, target)
+        raise mismatch_error(ValueError, message, input, target)
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
     if input._array.dtype != target._array.dtype:
@@ -277,8 +277,8 @@ def binary_cross_entropy_with_logits(
         ValueError: if the shapes differ.
     """
     if not have_same_shape(input, target):
-        told = f"Target size ({target.size()}) must be the same as input size ({input.size()})"
-        raise mismatch_error(ValueError, told, input, target)
+        message = f"Target size ({target.size()}) must be the same as input size ({input.size()})"
+        raise mismatch_error(ValueError, message, input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if input._array.dtype.kind != "f":
         raise unsupported_dtype("log_sigmoid_cpu", input._array)
@@ -350,19 +350,19 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     samples = classes[0] if classes else 0
     if len(scores) > 1 and scores[0] != samples:
-        told = f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
-        raise mismatch_error(ValueError, told, input, target)
+        message = f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
+        raise mismatch_error(ValueError, message, input, target)
     if len(scores) < 3 and len(classes) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     wrong = len(scores) > 2 and classes[1:] != scores[2:]
     if len(scores) == 4 or not wrong:  # PyTorch's order of checks differs for images
         kernels.check_classes(target._array)
     if len(scores) == 1 and classes:
-        told = "For 1D input, 1D target must have size 1, but got target size: {}"
-        require_value(samples == 1, told, samples)
+        message = "For 1D input, 1D target must have size 1, but got target size: {}"
+        require_value(samples == 1, message, samples)
     if wrong:
-        told = f"Expected target size {[scores[0], *scores[2:]]}, got {list(classes)}"
-        raise mismatch_error(RuntimeError, told, input, target)
+        message = f"Expected target size {[scores[0], *scores[2:]]}, got {list(classes)}"
+        raise mismatch_error(RuntimeError, message, input, target)
     if input._array.dtype.kind != "f":
         raise unsupported_dtype(
             f"nll_loss{'2d_forward' * (len(scores) > 2)}_out_frame", input._array
@@ -426,8 +426,8 @@ def cross_entropy(
             return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
     dim = 0 if input.ndim == 1 else 1
     if input._array.shape == target._array.shape:  # class probabilities
-        told = "Expected floating point type for target with class probabilities, got {}"
-        require(target.is_floating_point(), told, target.dtype.char)
+        message = "Expected floating point type for target with class probabilities, got {}"
+        require(target.is_floating_point(), message, target.dtype.char)
         require(ignore_index < 0, "ignore_index is not supported for floating point target")
         classes = input.size(dim)
         check_weights(weight, classes, "cross_entropy: ")

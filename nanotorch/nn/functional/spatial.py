@@ -154,11 +154,11 @@ def unfold(
     )
     shape = input._array.shape
     normal_dim(2, len(shape))  # fewer dimensions raise IndexError, as in PyTorch
-    told = (
+    message = (
         "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
         "dimensions for input, but got: {}"
     )
-    require(len(shape) < 5 and 0 not in shape[-3:], told, list(shape))
+    require(len(shape) < 5 and 0 not in shape[-3:], message, list(shape))
     spatial = tuple([n + 2 * p for n, p in zip(shape[-2:], around, strict=True)])
     out = output_sizes(spatial, size, step, between)
     require(min(out) > 0, "no window of size {} fits into an input of size {}", size, shape[-2:])
@@ -402,12 +402,12 @@ def interpolate(
     known = (SMOOTH[mode][0],) if mode in SMOOTH else (1, 2, 3)
     if dims not in known:
         needs = " or ".join(f"{n + 2}D" for n in known)
-        told = f"Got {input.dim()}D input, but {mode} mode needs {needs} input"
-        raise NotImplementedError(told)
+        message = f"Got {input.dim()}D input, but {mode} mode needs {needs} input"
+        raise NotImplementedError(message)
     if mode == "area":
         return AREA[dims - 1](input, out[0] if dims == 1 else out)
-    told = "Input and output sizes should be greater than 0, but got {} and {}"
-    require(0 not in shape[1:] and min(out) > 0, told, shape, out)
+    message = "Input and output sizes should be greater than 0, but got {} and {}"
+    require(0 not in shape[1:] and min(out) > 0, message, shape, out)
     if kind.kind != "f" and not (kind == np.uint8 and mode in NEAREST_OF):
         raise unsupported_dtype(f"upsample_{mode}{dims}d", input._array)
     numbers = list(zip(shape[2:], out, scales, strict=True))
@@ -587,8 +587,8 @@ def normalize_batched(function: Any, batch: Batch, args: Any, kwargs: Any) -> An
 def check_several_values(shape: Sequence[int]) -> None:
     """Refuse a shape (N, C, ...) with only one value per channel: it has no variance."""
     if shape[0] * math.prod(shape[2:]) == 1:
-        told = "Expected more than 1 value per channel when training, got input size "
-        raise ValueError(f"{told}{shape}")
+        message = "Expected more than 1 value per channel when training, got input size "
+        raise ValueError(f"{message}{shape}")
 
 
 MIXED = "mixed dtype (CPU): "
@@ -651,8 +651,8 @@ def normalize_channels(
             if name.startswith("running") and not training:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif tensor._array.size != shape[1]:
-            told = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
-            raise RuntimeError(told)
+            message = f"{name} should contain {shape[1]} elements not {tensor._array.size}"
+            raise RuntimeError(message)
     if input._array.dtype.kind != "f":
         raise unsupported_dtype("batch_norm", input._array)
     check_mixed_dtype(input, weight, bias, running_mean, running_var)
@@ -846,8 +846,8 @@ def check_affine(name: str, shape: tuple[int, ...], *parameters: Tensor | None) 
     """Refuse a weight or a bias of a shape other than ``shape``."""
     for p in parameters:
         if p is not None and p._array.shape != shape:
-            told = f"weight and bias must be of shape {list(shape)}, not {list(p._array.shape)}"
-            raise RuntimeError(f"{name}(): {told}")
+            message = f"weight and bias must be of shape {list(shape)}, not {list(p._array.shape)}"
+            raise RuntimeError(f"{name}(): {message}")
 
 
 def checked_shape(

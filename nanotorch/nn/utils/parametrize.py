@@ -57,12 +57,12 @@ def _put(module: Module, name: str, tensor: Tensor) -> None:
 
 def _check(what: str, result: Any, like: Any = None, attributes: str = "dtype shape") -> None:
     """Refuse a result that is not a tensor, or differs from ``like`` in an attribute."""
-    told = "{} must be a tensor, but it is of type {}"
-    require_value(isinstance(result, Tensor), told, what, type(result).__name__)
+    message = "{} must be a tensor, but it is of type {}"
+    require_value(isinstance(result, Tensor), message, what, type(result).__name__)
     for name in attributes.split() if like is not None else ():
         old, new = getattr(like, name), getattr(result, name)
-        told = "{} must keep the {} of the tensor, {}, unless it is unsafe; got {}"
-        require_value(old == new, told, what, name, old, new)
+        message = "{} must keep the {} of the tensor, {}, unless it is unsafe; got {}"
+        require_value(old == new, message, what, name, old, new)
 
 
 class ParametrizationList(ModuleList):
@@ -118,8 +118,8 @@ class ParametrizationList(ModuleList):
                     if not missing_is_identity:
                         raise
             else:
-                told = "{} does not implement right_inverse"
-                require(missing_is_identity, told, type(module).__name__)
+                message = "{} does not implement right_inverse"
+                require(missing_is_identity, message, type(module).__name__)
         return value
 
     def right_inverse(self, value: Tensor) -> None:
@@ -132,8 +132,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = self._inverted(value)
             parts = [new] if self.is_tensor else new
-            told = "`right_inverse` must return {} tensors"
-            require_value(len(parts) == self.ntensors, told, self.ntensors)
+            message = "`right_inverse` must return {} tensors"
+            require_value(len(parts) == self.ntensors, message, self.ntensors)
             for original, part in zip(self._originals(), parts, strict=True):
                 _check("the result of `right_inverse`", part, original, "dtype")
                 original.data = part
@@ -173,8 +173,8 @@ class _Parametrized:
     """The methods of the classes of parametrized modules."""
 
     def __getstate__(self) -> Any:
-        told = "Serialization of parametrized modules is only supported by state_dict()."
-        raise RuntimeError(told)
+        message = "Serialization of parametrized modules is only supported by state_dict()."
+        raise RuntimeError(message)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -248,8 +248,8 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
         ValueError: if the tensor is not parametrized; without ``leave_parametrized``, if it has
             several originals.
     """
-    told = "Module {} does not have a parametrization on {}"
-    require_value(is_parametrized(module, tensor_name), told, module, tensor_name)
+    message = "Module {} does not have a parametrization on {}"
+    require_value(is_parametrized(module, tensor_name), message, module, tensor_name)
     listed = module.parametrizations[tensor_name]
     if leave_parametrized:
         with no_grad():
@@ -331,8 +331,8 @@ class SpectralNorm(_Hook):
     _version = 1
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
-        told = "n_power_iterations must be positive, not {}"
-        require_value(n_power_iterations > 0, told, n_power_iterations)
+        message = "n_power_iterations must be positive, not {}"
+        require_value(n_power_iterations > 0, message, n_power_iterations)
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 

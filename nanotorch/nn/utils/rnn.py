@@ -121,16 +121,16 @@ def pack_padded_sequence(
     if batch_first:
         input = input.transpose(0, 1)
     require(input.numel(), "Cannot pack empty tensors.")
-    told = "Expected {} lengths, one for each sequence, but got {}"
-    require(input.size(1) == len(counts), told, input.size(1), len(counts))
+    message = "Expected {} lengths, one for each sequence, but got {}"
+    require(input.size(1) == len(counts), message, input.size(1), len(counts))
     require(counts[-1] > 0 and min(counts) > 0, "Length of all samples has to be greater than 0")
     if any(a < b for a, b in pairwise(counts)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You "
             "can pass `enforce_sorted=False`."
         )
-    told = "a length of {} exceeds the number of steps of the input"
-    require(counts[0] <= input.size(0), told, counts[0])
+    message = "a length of {} exceeds the number of steps of the input"
+    require(counts[0] <= input.size(0), message, counts[0])
     sizes = tuple(sum(n > t for n in counts) for t in range(counts[0]))
     return PackedSequence(pack_rows(input, sizes), ops.tensor(sizes), sorted_indices, None)
 
@@ -181,13 +181,13 @@ def pad_sequence(
     """
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
-    told = "pad_sequence: Expected iterable, but got: {}"
-    require(isinstance(sequences, Iterable), told, type(sequences))
+    message = "pad_sequence: Expected iterable, but got: {}"
+    require(isinstance(sequences, Iterable), message, type(sequences))
     tensors = list(sequences)
     require(tensors, "received an empty list of sequences")
     check_tensor_list(tensors)
-    told = "Expected padding_side to be left or right, but got {}."
-    require(padding_side in ("left", "right"), told, padding_side)
+    message = "Expected padding_side to be left or right, but got {}."
+    require(padding_side in ("left", "right"), message, padding_side)
     longest = max(len(tensor) for tensor in tensors)
     shape = (len(tensors), longest, *tensors[0].shape[1:])
     out = ops.full(
