@@ -125,7 +125,7 @@ print("same")
 """
 LACKING = """
 for text in [
-    "import torch._inductor", "import torch.nn.utils.init", "from torch import pca_lowrank",
+    "import torch._inductor", "import torch.nn.utils.init", "from torch import lobpcg",
     "import torch.nope", "import torch.nn.nope as x", "import torch.fx\\ntorch.fx.zork",
     "import pickle\\npickle.loads(b'ctorch._utils\\\\n_rebuild_tensor_v2\\\\n.')",
 ]:
@@ -149,7 +149,7 @@ def test_modules_that_are_not_there(tmp_path: Path) -> None:
         "ModuleNotFoundError | torch._inductor | No module named 'torch._inductor': out of scope",
         "ModuleNotFoundError | torch.nn.utils.init | No module named 'torch.nn.utils.init': "
         "out of scope",
-        "ImportError | torch | cannot import name 'pca_lowrank' from 'torch': out of scope",
+        "ImportError | torch | cannot import name 'lobpcg' from 'torch': out of scope",
         "ModuleNotFoundError | torch.nope | No module named 'torch.nope'",
         "ModuleNotFoundError | torch.nn.nope | No module named 'torch.nn.nope'",
         "AttributeError | zork | module 'torch.fx' has no attribute 'zork': out of scope",
