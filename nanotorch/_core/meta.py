@@ -223,7 +223,11 @@ def no_kernel(name: str) -> NotImplementedError:
 def check_kernel(inputs: Any, out: Any) -> None:
     """Raise `NoValues` in a kernel with arrays of its own, and for results in ordinary arrays."""
     bfloat16 = any(isinstance(x, MetaArray) and DTYPE.__get__(x) == BFLOAT16 for x in inputs)
-    refuse_kernels(light=not bfloat16)
+    # `on_zeros` refuses tensors with values.
+    mixed = any(
+        isinstance(x, np.ndarray) and x.ndim and not isinstance(x, MetaArray) for x in inputs
+    )
+    refuse_kernels(light=not (bfloat16 or mixed))
     if out is not None and not all(isinstance(target, MetaArray) for target in out):
         raise NoValues
 

@@ -18,11 +18,27 @@ def zeros_of(value: Any) -> Any:
     return type(value)._lift(dense(value._array)) if meta else value
 
 
+# Operations that take an index, or values that have no effect, from the CPU.
+BY_INDEX = frozenset(("copied_into", "embedding_rows", "index", "index_put", "index_cleared"))
+
+
+def check_devices(o: Any, given: list[Any]) -> None:
+    """Raise RuntimeError for tensors with values beside those without; numbers may be of either."""
+    there = {
+        isinstance(v._array, MetaArray)
+        for v in given
+        if isinstance(v, Tensor) and isinstance(v._array, np.ndarray) and v._array.ndim
+    }
+    if len(there) > 1 and o.name not in BY_INDEX:
+        raise RuntimeError("Tensor on device cpu is not on the expected device meta!")
+
+
 def on_zeros(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     """Run an operation on zeros in place of tensors without values."""
     given = list(flat_args([args]))
     if not any(isinstance(getattr(v, "_array", v), MetaArray) for v in given):
         return NotImplemented
+    check_devices(o, given)
     held = {v: v._array for v in given if isinstance(v, Tensor) and isinstance(v._array, MetaArray)}
     plain = {n: v.replaced(zeros_of) for n, v in args.items() if hasattr(v, "replaced")}
     args = {name: dense(value) for name, value in args.items()} | plain

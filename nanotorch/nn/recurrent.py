@@ -195,7 +195,7 @@ class RNNBase(OwnNames, Module):
 
     def _zeros(self, count: int, like: Tensor) -> Any:
         """The default initial state."""
-        return ops.zeros(self._state_shape(count), dtype=like.dtype)
+        return ops.zeros(self._state_shape(count), dtype=like.dtype, device=like.device)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs of the last layer for every step, and the state after the last step.
@@ -420,7 +420,7 @@ class LSTM(RNNBase):
 
     def _zeros(self, count: int, like: Tensor) -> Any:
         cells = (*self._state_shape(count)[:2], self.hidden_size)
-        return super()._zeros(count, like), ops.zeros(cells, dtype=like.dtype)
+        return super()._zeros(count, like), ops.zeros(cells, dtype=like.dtype, device=like.device)
 
     def _direction(self, x: Tensor, initial: Hidden, weights: list[Tensor], way: Way) -> Step:
         gates = linear(x, weights[0], weights[2] + weights[3] if self.bias else None)

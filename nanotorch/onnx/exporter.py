@@ -50,6 +50,7 @@ class Export:
         self.symbols = self._symbols()
         random = get_rng_state()
         self.runs = [self._run(0), self._run(1)]
+        self.third = self._run(2)[1] if self.symbols else self.runs[0][1]
         set_rng_state(random)
 
     def _symbols(self) -> dict[str, Symbol]:
@@ -62,7 +63,7 @@ class Export:
                 others = itertools.chain(range(size - 1, 1, -1), itertools.count(size + 1))
                 other = next(n for n in others if Fraction(n, size) not in ratios)
                 ratios.add(Fraction(other, size))
-                symbols[symbol] = Symbol(symbol, (size, other), name, axis)
+                symbols[symbol] = Symbol(symbol, (size, other, 2 * size + 3), name, axis)
         return symbols
 
     def _input(self, name: str, run: int) -> Tensor:
@@ -108,6 +109,17 @@ class Export:
         for number in sorted(needed_calls(first, results)):
             self.graph.add_call(number, first[number], second[number], TABLE)
         self.results = [self.graph.merge(*pair) for pair in zip(results, others, strict=True)]
+        self._check_sizes(first, results)
+
+    def _check_sizes(self, calls: list[Call], results: list[Any]) -> None:
+        """Refuse results whose shapes are not linear in the dynamic sizes, as a third run shows."""
+        for result, value, third in zip(results, self.results, self.third, strict=True):
+            if any(picks_by_mask(calls[number]) for number in needed_calls(calls, [result])):
+                continue  # sizes that depend on values
+            expected = [self.graph.size_at(n, 2) for n in value.shape]
+            if expected != [*third.shape]:
+                message = f"a result has the shape {[*third.shape]}; expected {expected}, linear in"
+                raise OnnxExporterError(f"{message} the dynamic sizes")
 
     def model_proto(self, opset: int, with_weights: bool, weights_as_inputs: bool) -> Any:
         """The model as a message of the library `onnx`, checked.
@@ -163,6 +175,12 @@ def named_axes(name: str, spec: Any, ndim: int) -> dict[int, str]:
     pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
     named = {axis % ndim: getattr(symbol, "__name__", symbol) for axis, symbol in pairs}
     return {axis: symbol for axis, symbol in named.items() if isinstance(symbol, str)}
+
+
+def picks_by_mask(call: Call) -> bool:
+    """Whether a call picks elements by a mask: the number of its results depends on values."""
+    index = [leaf for leaf in tree_leaves(dict(call.arguments)) if isinstance(leaf, Ref)]
+    return call.name == "item" and any(leaf.dtype == np.bool_ for leaf in index[1:])
 
 
 def needed_calls(calls: Sequence[Call], results: Sequence[Any]) -> set[int]:

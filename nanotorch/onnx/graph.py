@@ -59,10 +59,10 @@ class Value(str):
 
 
 class Symbol(NamedTuple):
-    """A dynamic size: its name, its sizes in the two runs, and where the graph finds it."""
+    """A dynamic size: its name, its sizes in the three runs, and where the graph finds it."""
 
     name: str
-    sizes: tuple[int, int]
+    sizes: tuple[int, int, int]
     input: str
     axis: int
 
@@ -185,6 +185,13 @@ class Graph:
         if not found:
             raise OnnxExporterError(f"it depends on a number, {dim.first} or {dim.second}, {HOW}")
         return min(found, key=lambda term: (term[0] != 0, len(term[2]), term[1]))
+
+    def size_at(self, size: Any, run: int) -> int:
+        """A size in a run."""
+        if not isinstance(size, Dim):
+            return int(size)
+        plus, times, some = self.term(size)
+        return plus + times * math.prod(symbol.sizes[run] for symbol in some)
 
     def labels(self, shape: Sequence[Any]) -> dict[int, str]:
         """The names of the sizes of a shape that are dynamic sizes themselves, by dimension."""

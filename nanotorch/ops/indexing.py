@@ -13,6 +13,7 @@ from nanotorch._core.doors import NoValues
 from nanotorch._core.grad_mode import mode, refuse_write
 from nanotorch._core.graph import NO_EDGE, edge_of, modified_error, refuse_history
 from nanotorch._core.layout import compact_copy, normal_dim, refuse_overlap, strides_of
+from nanotorch._core.meta import NO_DATA, MetaArray
 from nanotorch._core.op import Array, hidden_op, method, op
 from nanotorch._core.overloads import overloads
 from nanotorch._core.tensor import Tensor, wrap
@@ -822,6 +823,9 @@ def write(self: Tensor, given: Any, value: Any) -> None:
         TypeError: for a value that is neither a number nor a tensor.
         RuntimeError: for a value that does not fit, or a tensor that cannot be written to.
     """
+    stored = getattr(value, "_array", None)
+    if isinstance(stored, MetaArray) and not isinstance(self._array, MetaArray):
+        raise NotImplementedError(NO_DATA)
     if try_basic_write(self, given, value):
         return
     if not isinstance(value, (Tensor, bool, int, float)):

@@ -113,6 +113,18 @@ def tensor_v2(reader: Any, storage: Any, offset: Any, size: Any, stride: Any, *a
     return tensor(reader, storage, offset, size, stride, requires_grad, hooks, None, *metadata)
 
 
+def meta_tensor(reader: Any, kind: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    """`_rebuild_meta_tensor_no_storage`: a tensor without values."""
+    from nanotorch._core.meta import MetaArray, Region  # few files need it
+
+    if isinstance(check(dtype, kind), AbsentDtype):
+        raise ValueError(f"a tensor of {kind}, which nanotorch lacks")
+    whole_numbers(*check(tuple, size), *check(tuple, stride))
+    steps = [n * kind._numpy.itemsize for n in stride]  # which NumPy compares with the memory
+    made = wrap(np.ndarray.__new__(MetaArray, size, kind._numpy, Region.memory(), 0, steps))
+    return made.requires_grad_(requires_grad is True)
+
+
 def parameter(
     reader: Any, data: Tensor, requires_grad: bool = True, hooks: Any = None, state: Any = None
 ) -> Parameter:
@@ -240,6 +252,7 @@ MAKERS: dict[str, tuple[Any, Callable[..., Any] | None]] = {
     REBUILD + "tensor": (tensor, tensor),
     REBUILD + "tensor_v2": (tensor_v2, tensor_v2),
     REBUILD + "tensor_v3": (tensor, tensor),
+    REBUILD + "meta_tensor_no_storage": (meta_tensor, meta_tensor),
     REBUILD + "parameter": (parameter, parameter),
     REBUILD + "parameter_with_state": (parameter, parameter),
     "torch.storage.UntypedStorage": (dtypes.uint8, None),

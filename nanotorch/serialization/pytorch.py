@@ -24,6 +24,7 @@ from nanotorch._core import dtypes
 from nanotorch._core.dtypes import device, dtype
 from nanotorch._core.graph import HookDict
 from nanotorch._core.layout import address, attributes_of, layout, strides_of, whole_memory
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.tensor import Tensor
 from nanotorch.nn.module import Module
 from nanotorch.nn.parameter import Parameter
@@ -264,6 +265,7 @@ NAMES = {
         name: Name("torch._utils", f"_rebuild_{name}")
         for name in ("tensor_v2", "tensor_v3", "parameter", "parameter_with_state")
     },
+    "meta": Name("torch._utils", "_rebuild_meta_tensor_no_storage"),
     "subclass": Name("torch._tensor", "_rebuild_from_type_v2"),
     "layout": Name("torch.serialization", "_get_layout"),
     "untyped": Name("torch.storage", "UntypedStorage"),
@@ -357,6 +359,11 @@ class Writer(pickle._Pickler):
                 return NAMES["parameter_with_state"], (*args, state)
             return NAMES["parameter"], args
         array, own = value._array, value.dtype
+        if isinstance(array, MetaArray):
+            args = own, tuple(value.shape), strides_of(array), value.requires_grad
+            if kind is Tensor and not state:
+                return NAMES["meta"], args
+            return NAMES["subclass"], (NAMES["meta"], kind, args, state)
         if any(step < 0 or step % array.itemsize for step in array.strides):
             array = array.copy()  # PyTorch has no such strides
         memory = whole_memory(array)

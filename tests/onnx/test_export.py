@@ -260,6 +260,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "an index": (in_place, r"a write at an index, __setitem__ \(.*test_export.py:\d+\)"),
     "a view": (through_a_view, "a write through a view"),
     "a fixed size": (lambda x: x.reshape(3, -1)[:, :4], "the model fails at dynamic sizes"),
+    "half of the rows": (lambda x: x[: x.size(0) // 2], "linear in the dynamic sizes"),
+    "chunks of rows": (lambda x: x.chunk(2)[0], "linear in the dynamic sizes"),
     "a choice": (lambda x: x if x.size(0) == 3 else x * 2, "whether __mul__ .* runs depends on"),
     "a large constant": (lambda x: x.T @ torch.eye(x.size(0)), "a tensor of shape"),
     "a packed sequence": (

@@ -683,7 +683,9 @@ def check_attention(query: Any, key: Any, value: Any, mask: Any, scale: Any) -> 
 
 def additive_mask(left_out: Tensor, dtype: Any) -> Tensor:
     """``-inf`` where the bool mask ``left_out`` is True, else zeros."""
-    return ops.zeros(left_out.shape, dtype=dtype).masked_fill_(left_out, -math.inf)
+    return ops.zeros(left_out.shape, dtype=dtype, device=left_out.device).masked_fill_(
+        left_out, -math.inf
+    )
 
 
 # Embeddings: rows of a table by index.

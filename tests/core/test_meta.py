@@ -1,0 +1,57 @@
+"""Tensors on the device "meta" beside tensors with values, and in files."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import nanotorch as torch
+
+MIXED = "Tensor on device cpu is not on the expected device meta!"
+NO_DATA = "Cannot copy out of meta tensor; no data!"
+
+
+def assign(values: Any, meta: Any) -> None:
+    values[0] = meta[0]
+
+
+CALLS: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
+    "add": (lambda values, meta: values + meta, RuntimeError, MIXED),
+    "add in place": (lambda values, meta: values.add_(meta), RuntimeError, MIXED),
+    "mul in place": (lambda values, meta: values.mul_(meta), RuntimeError, MIXED),
+    "linear": (lambda values, meta: torch.nn.Linear(4, 2)(meta), RuntimeError, MIXED),
+    "assignment": (assign, NotImplementedError, NO_DATA),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_are_not_lost_to_tensors_without_values(name: str) -> None:
+    function, kind, message = CALLS[name]
+    values, meta = torch.ones(3, 4), torch.empty(3, 4, device="meta")
+    with pytest.raises(kind, match=message):
+        function(values, meta)
+    assert values.tolist() == [[1.0] * 4] * 3
+    assert values.device.type == "cpu"
+
+
+def test_numbers_and_indices_may_have_values() -> None:
+    meta = torch.empty(3, 4, device="meta")
+    table = torch.nn.Embedding(4, 2, device="meta")
+    for result in (meta * torch.tensor(2.0), meta[torch.tensor([0, 2])], table(torch.tensor([1]))):
+        assert result.is_meta
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers(kind: str) -> None:
+    layer = getattr(torch.nn, kind)(4, 5, device="meta")
+    output, _ = layer(torch.empty(2, 3, 4, device="meta"))
+    assert (output.device.type, list(output.shape)) == ("meta", [2, 3, 5])
+
+
+def test_files_keep_tensors_without_values() -> None:
+    layer, file = torch.nn.Linear(3, 2, device="meta"), io.BytesIO()
+    torch.save(layer.state_dict(), file)
+    file.seek(0)
+    weight = torch.load(file)["weight"]
+    assert (weight.is_meta, list(weight.shape), weight.dtype) == (True, [2, 3], torch.float32)
