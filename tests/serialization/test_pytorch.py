@@ -92,8 +92,8 @@ def test_files_of_pytorch_are_read_to_the_bit(name: str) -> None:
 @pytest.mark.parametrize("name", OBJECTS)
 def test_files_are_those_of_pytorch_byte_for_byte(name: str) -> None:
     """So PyTorch reads them. The numbers of trained models differ in their last bits."""
-    if name == "containers" and sys.version_info >= (3, 13):
-        pytest.skip("the files are of Python 3.11; from 3.13 on, equal texts are one object")
+    if name == "containers" and sys.version_info >= (3, 12):
+        pytest.skip("the files are of Python 3.11; later ones share texts of one character")
     theirs = FILES[f"2.14.1/zip/{name}.pt"]
     trained = name in ("adam", "sgd")
     obj = loaded(theirs) if trained else OBJECTS[name](torch)
