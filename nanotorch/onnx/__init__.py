@@ -1,6 +1,6 @@
 """`torch.onnx`: models as ONNX files, which other programs run.
 
-exporter  two runs of a model at different sizes, and the file that describes both
+exporter  runs of a model at different sizes, and the file that describes them
 trace     the operations of a run, their arguments and their results
 graph     the ONNX graph under construction
 table     the mapping of each operation to ONNX
@@ -94,7 +94,7 @@ def export(
 ) -> ONNXProgram | None:  # fmt: skip
     """Write a model as ONNX, with its parameters and buffers under their names.
 
-    The model runs twice in evaluation mode, the second time at other dynamic sizes and with other
+    The model runs three times in evaluation mode, later at other dynamic sizes and with other
     numbers. What differs between the runs must follow from the sizes.
 
     Args:

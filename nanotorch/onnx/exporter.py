@@ -1,4 +1,4 @@
-"""Two runs of a model at different sizes, and the ONNX file that describes both."""
+"""Runs of a model at different sizes, and the ONNX file that describes them."""
 
 import inspect
 import itertools
@@ -13,7 +13,7 @@ from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.func.trees import tree_leaves, tree_map
 from nanotorch.nn.module import Module
 from nanotorch.onnx.errors import OnnxExporterError
-from nanotorch.onnx.graph import Graph, Symbol, Value, onnx_dtype
+from nanotorch.onnx.graph import HOW, Graph, Symbol, Value, onnx_dtype
 from nanotorch.onnx.table import FUNCTIONS, TABLE
 from nanotorch.onnx.trace import Call, Ref, Trace
 from nanotorch.ops.random import get_rng_state, set_rng_state
@@ -23,7 +23,7 @@ INPUT = "input: "  # before the key of an input: a parameter may have the same n
 
 
 class Export:
-    """The inputs of a model, its two runs, and the graph.
+    """The inputs of a model, its runs, and the graph.
 
     Args: see `nanotorch.onnx.export`.
     """
@@ -49,21 +49,31 @@ class Export:
             self.axes[name] = named_axes(name, dynamic_axes.get(name, spec), tensor.ndim)
         self.symbols = self._symbols()
         random = get_rng_state()
-        self.runs = [self._run(0), self._run(1)]
-        self.third = self._run(2)[1] if self.symbols else self.runs[0][1]
+        self.runs, self.last = [self._run(0), self._run(1)], 1
+        if self.symbols:
+            self._run_last()
         set_rng_state(random)
 
     def _symbols(self) -> dict[str, Symbol]:
-        """The dynamic sizes; no two of them change by the same ratio."""
+        """The dynamic sizes; no two of them change by the same ratio.
+
+        Their sizes are those of the first run, of the second, of the last, and of the last for a
+        model with a greatest size.
+        """
         symbols: dict[str, Symbol] = {}
         ratios = {Fraction(1)}
+
+        def other(size: int, candidates: Iterator[int]) -> int:
+            found = next(n for n in candidates if Fraction(n, size) not in ratios)
+            ratios.add(Fraction(found, size))
+            return found
+
         for name, axis, symbol in ((n, a, s) for n in self.axes for a, s in self.axes[n].items()):
             if symbol not in symbols:
                 size = max(self.inputs[name].shape[axis], 2)  # one may mean something else
-                others = itertools.chain(range(size - 1, 1, -1), itertools.count(size + 1))
-                other = next(n for n in others if Fraction(n, size) not in ratios)
-                ratios.add(Fraction(other, size))
-                symbols[symbol] = Symbol(symbol, (size, other, 2 * size + 3), name, axis)
+                near = itertools.chain(range(size - 1, 1, -1), itertools.count(size + 1))
+                sizes = size, other(size, near), other(size, itertools.count(2 * size + 3))
+                symbols[symbol] = Symbol(symbol, (*sizes, other(size, near)), name, axis)
         return symbols
 
     def _input(self, name: str, run: int) -> Tensor:
@@ -93,33 +103,42 @@ class Export:
             message = f"the model fails at dynamic sizes, {named}; equal ones need one name"
             raise OnnxExporterError(f"{message}: {error}") from error
 
+    def _run_last(self) -> None:
+        """Add a run that shows which numbers are not linear in the dynamic sizes."""
+        try:
+            self.last = 2
+            self.runs.append(self._run(2))
+        except OnnxExporterError:
+            self.last = 3
+            self.runs.append(self._run(3))
+
     def make_graph(self, output_names: Sequence[str]) -> None:
         """Make the graph of the calls on which the results depend."""
-        (first, results), (second, others) = self.runs
-        for a, b in itertools.zip_longest(first, second):
-            if a is None or b is None or a.name != b.name:
-                message = f"whether {(a or b).site} runs depends on values or sizes of the inputs"
+        (first, results), (second, others) = self.runs[:2]
+        third = self.runs[-1][0]
+        for calls in itertools.zip_longest(first, second, third):
+            if None in calls or len({call.name for call in calls}) > 1:
+                site = next(call.site for call in calls if call is not None)
+                message = f"whether {site} runs depends on values or sizes of the inputs"
                 raise OnnxExporterError(message)
         count = len(results)
         defaults = ["output"] if count == 1 else [f"output_{k}" for k in range(count)]
         self.outputs = [*output_names, *defaults[len(output_names) :]][:count]
         values = {f"{INPUT}{n}": Value.of(n, x._array.dtype) for n, x in self.inputs.items()}
         state = {name: tensor._array for name, tensor in self.state.items()}
-        self.graph = Graph(values, state, [*self.symbols.values()], self.outputs)
+        graphs = [
+            Graph(values, state, [s.between(run) for s in self.symbols.values()], self.outputs)
+            for run in (1, self.last)
+        ]
+        self.graph = graphs[0]
         for number in sorted(needed_calls(first, results)):
-            self.graph.add_call(number, first[number], second[number], TABLE)
+            size = self.graph.size()
+            for graph, run in zip(graphs, (second, third), strict=True):
+                graph.add_call(number, first[number], run[number], TABLE)
+            if not graphs[0].is_same_since(size, graphs[1]):
+                message = f"cannot export {first[number].site}: it depends on a number, {HOW}"
+                raise OnnxExporterError(message)
         self.results = [self.graph.merge(*pair) for pair in zip(results, others, strict=True)]
-        self._check_sizes(first, results)
-
-    def _check_sizes(self, calls: list[Call], results: list[Any]) -> None:
-        """Refuse results whose shapes are not linear in the dynamic sizes, as a third run shows."""
-        for result, value, third in zip(results, self.results, self.third, strict=True):
-            if any(picks_by_mask(calls[number]) for number in needed_calls(calls, [result])):
-                continue  # sizes that depend on values
-            expected = [self.graph.size_at(n, 2) for n in value.shape]
-            if expected != [*third.shape]:
-                message = f"a result has the shape {[*third.shape]}; expected {expected}, linear in"
-                raise OnnxExporterError(f"{message} the dynamic sizes")
 
     def model_proto(self, opset: int, with_weights: bool, weights_as_inputs: bool) -> Any:
         """The model as a message of the library `onnx`, checked.
@@ -175,12 +194,6 @@ def named_axes(name: str, spec: Any, ndim: int) -> dict[int, str]:
     pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec or ())
     named = {axis % ndim: getattr(symbol, "__name__", symbol) for axis, symbol in pairs}
     return {axis: symbol for axis, symbol in named.items() if isinstance(symbol, str)}
-
-
-def picks_by_mask(call: Call) -> bool:
-    """Whether a call picks elements by a mask: the number of its results depends on values."""
-    index = [leaf for leaf in tree_leaves(dict(call.arguments)) if isinstance(leaf, Ref)]
-    return call.name == "item" and any(leaf.dtype == np.bool_ for leaf in index[1:])
 
 
 def needed_calls(calls: Sequence[Call], results: Sequence[Any]) -> set[int]:

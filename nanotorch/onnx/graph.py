@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,12 +59,16 @@ class Value(str):
 
 
 class Symbol(NamedTuple):
-    """A dynamic size: its name, its sizes in the three runs, and where the graph finds it."""
+    """A dynamic size: its name, its sizes in the runs, and where the graph finds it."""
 
     name: str
-    sizes: tuple[int, int, int]
+    sizes: tuple[int, ...]
     input: str
     axis: int
+
+    def between(self, run: int) -> "Symbol":
+        """The dynamic size in the first run and another."""
+        return self._replace(sizes=(self.sizes[0], self.sizes[run]))
 
 
 class Graph:
@@ -186,18 +190,26 @@ class Graph:
             raise OnnxExporterError(f"it depends on a number, {dim.first} or {dim.second}, {HOW}")
         return min(found, key=lambda term: (term[0] != 0, len(term[2]), term[1]))
 
-    def size_at(self, size: Any, run: int) -> int:
-        """A size in a run."""
-        if not isinstance(size, Dim):
-            return int(size)
-        plus, times, some = self.term(size)
-        return plus + times * math.prod(symbol.sizes[run] for symbol in some)
-
     def labels(self, shape: Sequence[Any]) -> dict[int, str]:
         """The names of the sizes of a shape that are dynamic sizes themselves, by dimension."""
         terms = {k: self.term(n) for k, n in enumerate(shape) if isinstance(n, Dim)}
         alone = {k: some for k, (plus, times, some) in terms.items() if (plus, times) == (0, 1)}
         return {k: some[0].name for k, some in alone.items() if len(some) == 1}
+
+    def size(self) -> tuple[int, int]:
+        """The numbers of nodes and of initializers so far."""
+        return len(self.nodes), len(self.initializers)
+
+    def is_same_since(self, size: tuple[int, int], other: "Graph") -> bool:
+        """Whether the same was added to another graph since both had this `size`."""
+        nodes, arrays = size
+        if self.nodes[nodes:] != other.nodes[nodes:] or self.size() != other.size():
+            return False
+        both = zip(self.initializers.items(), other.initializers.items(), strict=True)
+        return all(
+            name == named and (a is b or (a.shape == b.shape and a.tobytes() == b.tobytes()))
+            for (name, a), (named, b) in islice(both, arrays, None)
+        )
 
     def merge(self, first: Any, second: Any) -> Any:
         """An argument of a call, from its values in the two runs.
