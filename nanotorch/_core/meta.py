@@ -223,10 +223,9 @@ def no_kernel(name: str) -> NotImplementedError:
 def check_kernel(inputs: Any, out: Any) -> None:
     """Raise `NoValues` in a kernel with arrays of its own, and for results in ordinary arrays."""
     bfloat16 = any(isinstance(x, MetaArray) and DTYPE.__get__(x) == BFLOAT16 for x in inputs)
+    flat = [x for each in inputs for x in (each if isinstance(each, (list, tuple)) else [each])]
     # `on_zeros` refuses tensors with values.
-    mixed = any(
-        isinstance(x, np.ndarray) and x.ndim and not isinstance(x, MetaArray) for x in inputs
-    )
+    mixed = any(isinstance(x, np.ndarray) and x.ndim and type(x) is not MetaArray for x in flat)
     refuse_kernels(light=not (bfloat16 or mixed))
     if out is not None and not all(isinstance(target, MetaArray) for target in out):
         raise NoValues
@@ -257,7 +256,7 @@ def first_of(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     kind = SINGLE if value.dtype == BFLOAT16 else value.dtype
-    return np.zeros([min(n, 1) for n in value.shape], kind)
+    return np.ones([min(n, 1) for n in value.shape], kind)  # zeros would be errors to some
 
 
 def elementwise(function: Any, inputs: Any, named: Any) -> Any:

@@ -22,6 +22,9 @@ def zeros_of(value: Any) -> Any:
 BY_INDEX = frozenset(("copied_into", "embedding_rows", "index", "index_put", "index_cleared"))
 
 
+MIXED = "Tensor on device cpu is not on the expected device meta!"
+
+
 def check_devices(o: Any, given: list[Any]) -> None:
     """Raise RuntimeError for tensors with values beside those without; numbers may be of either."""
     there = {
@@ -30,7 +33,7 @@ def check_devices(o: Any, given: list[Any]) -> None:
         if isinstance(v, Tensor) and isinstance(v._array, np.ndarray) and v._array.ndim
     }
     if len(there) > 1 and o.name not in BY_INDEX:
-        raise RuntimeError("Tensor on device cpu is not on the expected device meta!")
+        raise RuntimeError(MIXED)
 
 
 def on_zeros(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
@@ -43,6 +46,8 @@ def on_zeros(o: Any, inplace: bool, args: dict[str, Any]) -> Any:
     plain = {n: v.replaced(zeros_of) for n, v in args.items() if hasattr(v, "replaced")}
     args = {name: dense(value) for name, value in args.items()} | plain
     written = args[o.inputs[0]] if inplace else None
+    if inplace and written not in held:
+        raise RuntimeError(MIXED)
     try:
         for tensor, array in held.items():
             zeros = np.zeros_like(dense(array)) if tensor is written else dense(array)

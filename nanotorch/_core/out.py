@@ -17,6 +17,7 @@ from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.graph import check_memory
 from nanotorch._core.layout import is_dense, refuse_overlap, strides_of
+from nanotorch._core.meta import MetaArray
 from nanotorch._core.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -33,6 +34,7 @@ RESIZED = (
 )
 
 
+CROSSED = "Attempting to copy from device {} to device {}, but cross-device copies are not allowed!"
 CONVERTED = "result type {result} can't be cast to the desired output type {out}"
 
 
@@ -146,6 +148,9 @@ class Out(NamedTuple):
         Args:
             single: whether it is the only result.
         """
+        places = ["meta" if isinstance(a, MetaArray) else "cpu" for a in (result, out._array)]
+        if places[0] != places[1]:
+            raise RuntimeError(CROSSED.format(*places))
         wanted, given = dtypes.dtype_of(result), out.dtype
         if wanted is not given and given.name not in self.also:
             if self.strict or not (single or self.each):

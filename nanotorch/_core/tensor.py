@@ -288,6 +288,12 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
             raise RuntimeError("can't assign Variable as its own grad")
         if self._view is not None:
             view_history(self)  # which refuses a view whose history is lost
+        if value.device != self.device:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device type '{value.device.type}' to a "
+                f"tensor with device type '{self.device.type}'. Please ensure that the gradient "
+                "and the tensor are on the same device"
+            )
         if value._array.shape != self._array.shape:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor "

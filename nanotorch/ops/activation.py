@@ -589,7 +589,7 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 def by_number(function: Any, input: Array) -> Array:
     """``function``, one of the C library's, of each element."""
     each: Any = np.frompyfunc(function, 1, 1)
-    return np.asarray(each(input), input.dtype)
+    return np.asanyarray(each(input), input.dtype)
 
 
 @op(input=lambda g, input: g * digamma(input), cast="float", inplace=True, wide=True)

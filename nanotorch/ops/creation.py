@@ -27,7 +27,7 @@ from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
 from nanotorch._core.layout import layout, order_of, strided
-from nanotorch._core.meta import MetaArray, dense, like_meta, meta_array
+from nanotorch._core.meta import NO_DATA, MetaArray, dense, like_meta, meta_array
 from nanotorch._core.op import PUBLIC, Array, as_number, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor, require_float, wrap
 from nanotorch.ops.arguments import (
@@ -807,7 +807,12 @@ def cast(input: Array, kind: np.dtype) -> Array:
     return bfloat16.cast(input, kind, order=order_of(input))
 
 
-@hidden_op(input=lambda g: g, node="ToCopyBackward0", one_step=True)
+def refuse_copy(g: Any) -> Any:
+    """Refuse a gradient that would have to be copied from the device "meta"."""
+    raise NotImplementedError(NO_DATA)
+
+
+@hidden_op(input=refuse_copy, node="ToCopyBackward0", one_step=True)
 def to_device(input: Array, dtype: DType) -> Array:
     """An array without values, of the shape of ``input``, for the device "meta"."""
     return like_meta(input, dtype._numpy)

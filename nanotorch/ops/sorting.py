@@ -382,7 +382,7 @@ def isin(
         raise no_form("isin", elements, test_elements)
     held = as_arrays(elements, test_elements)
     check_kind("isin", *held, kinds="fiu")
-    return wrap(np.asarray(np.isin(held[0], held[1], assume_unique, invert)))
+    return wrap(np.asanyarray(np.isin(held[0], held[1], assume_unique, invert)))
 
 
 # Searches in sorted values
@@ -442,7 +442,7 @@ def searchsorted(
         if not array.flags.c_contiguous:
             warn_once(f"torch.searchsorted(): {which} tensor is non-contiguous and is copied")
     found = search_positions(edges, values, right or side == "right")
-    return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
+    return wrap(np.asanyarray(found).astype(np.int32 if out_int32 else np.int64))
 
 
 @public

@@ -12,6 +12,9 @@ MIXED = "Tensor on device cpu is not on the expected device meta!"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
+CROSSED = "Attempting to copy from device meta to device cpu, but cross-device copies"
+
+
 def assign(values: Any, meta: Any) -> None:
     values[0] = meta[0]
 
@@ -21,8 +24,31 @@ CALLS: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "add in place": (lambda values, meta: values.add_(meta), RuntimeError, MIXED),
     "mul in place": (lambda values, meta: values.mul_(meta), RuntimeError, MIXED),
     "linear": (lambda values, meta: torch.nn.Linear(4, 2)(meta), RuntimeError, MIXED),
+    "a number in place": (
+        lambda values, meta: values.fill_(torch.empty((), device="meta")),
+        RuntimeError,
+        MIXED,
+    ),
+    "cat": (lambda values, meta: torch.cat([values, meta]), RuntimeError, MIXED),
+    "stack": (lambda values, meta: torch.stack([meta, values]), RuntimeError, MIXED),
     "assignment": (assign, NotImplementedError, NO_DATA),
-}
+    "out": (lambda values, meta: torch.add(meta, meta, out=values), RuntimeError, CROSSED),
+    "out of a condition": (
+        lambda values, meta: torch.where(meta > 0, meta, meta, out=values),
+        RuntimeError,
+        CROSSED,
+    ),
+    "gradient": (
+        lambda values, meta: setattr(values, "grad", meta),
+        RuntimeError,
+        "gradient with device type 'meta' to a tensor with device type 'cpu'",
+    ),
+    "backward": (
+        lambda values, meta: values.clone().requires_grad_().to("meta").sum().backward(),
+        NotImplementedError,
+        NO_DATA,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -40,6 +66,13 @@ def test_numbers_and_indices_may_have_values() -> None:
     table = torch.nn.Embedding(4, 2, device="meta")
     for result in (meta * torch.tensor(2.0), meta[torch.tensor([0, 2])], table(torch.tensor([1]))):
         assert result.is_meta
+
+
+def test_functions_of_values_have_no_values_either() -> None:
+    meta, edges = torch.empty(3, 4, device="meta"), torch.empty(4, device="meta")
+    results = [torch.erfc(meta), torch.lgamma(meta), torch.acos(meta), torch.isin(meta, edges)]
+    results += [torch.searchsorted(edges, meta), torch.bucketize(meta, edges)]
+    assert [(r.is_meta, list(r.shape)) for r in results] == [(True, [3, 4])] * 6
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
