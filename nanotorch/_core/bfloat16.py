@@ -8,7 +8,6 @@ float32, too: a gradient is rounded when it is converted to the dtype of its tar
 other arrays need no check for bfloat16.
 """
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ import numpy as np
 from nanotorch._core.dtypes import BFLOAT16
 from nanotorch._core.meta import (
     DTYPE,
-    GENERATED,
     ON_MEMORY,
-    SET_DTYPE,
     SINGLE,
+    KernelArray,
     MetaArray,
     like_meta,
     refuse_kernels,
@@ -39,22 +37,8 @@ def round_to_bfloat16(values: Any) -> np.ndarray:
     return single
 
 
-class Bfloat16Array(np.ndarray):
+class Bfloat16Array(KernelArray):
     """An array of bfloat16."""
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype. A kernel that reads it is about to make another array of this dtype."""
-        if not sys._getframe(1).f_code.co_filename.startswith(GENERATED):  # around the kernel
-            refuse_kernels()
-        return DTYPE.__get__(self)
-
-    @dtype.setter
-    def dtype(self, kind: Any) -> None:
-        SET_DTYPE(self, kind)
-
-    def _set_dtype(self, kind: Any) -> None:
-        SET_DTYPE(self, kind)
 
     def __array_finalize__(self, source: Any) -> None:
         if DTYPE.__get__(self) != BFLOAT16:  # a method has computed with one

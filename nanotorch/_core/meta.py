@@ -7,7 +7,7 @@ functions compute on zeros.
 """
 
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,14 +60,20 @@ def refuse_kernels(light: bool = False) -> None:
         raise NoValues
 
 
-class MetaArray(np.ndarray):
-    """An array without values, which reads as zeros; writes have no effect."""
+class KernelArray(np.ndarray):
+    """An array whose values kernels cannot use as those of others.
+
+    Attributes:
+        light: whether it may be given to kernels that make no arrays of their own.
+    """
+
+    light: ClassVar[bool] = False
 
     @property
     def dtype(self) -> Any:
         """The dtype. A kernel that reads it is about to make another array of this dtype."""
         if not sys._getframe(1).f_code.co_filename.startswith(GENERATED):  # around the kernel
-            refuse_kernels(light=True)
+            refuse_kernels(self.light)
         return DTYPE.__get__(self)
 
     @dtype.setter
@@ -76,6 +82,12 @@ class MetaArray(np.ndarray):
 
     def _set_dtype(self, kind: Any) -> None:
         SET_DTYPE(self, kind)
+
+
+class MetaArray(KernelArray):
+    """An array without values, which reads as zeros; writes have no effect."""
+
+    light = True
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **named: Any
