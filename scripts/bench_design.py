@@ -20,6 +20,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.libraries import Parts
+
 import nanotorch as torch
 from nanotorch import nn
 from nanotorch._core.engine import Sweep
@@ -103,13 +105,7 @@ def versions(sizes: list[int]) -> str:
 def compile(sizes: list[int]) -> str:
     """A training step, compiled and not; and the calls before the first replay."""
     _, optimizer, forward = problem(sizes)
-
-    def step() -> Any:
-        optimizer.zero_grad()
-        loss = forward()
-        loss.backward()
-        optimizer.step()
-        return loss
+    step = Parts(forward, optimizer).step()
 
     def seconds(function: Callable[[], Any], times: int) -> float:
         start = time.process_time()

@@ -36,7 +36,7 @@ def description(file: BinaryIO) -> str | None:
             names = " ".join(zipfile.ZipFile(file).namelist()) + " "
         except Exception:  # a damaged archive, whose directory is at its end, raises many kinds
             return "is a zip archive that is cut off, perhaps of torch.save; copy it again"
-        found = (told for end, told in INSIDE.items() if f"{end} " in names)
+        found = (kind for end, kind in INSIDE.items() if f"{end} " in names)
         return next(found, "is a zip archive of an unknown kind")
     if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05" and MAGIC not in data:
         return "is a pickle that torch.save has not written, which nanotorch does not read"

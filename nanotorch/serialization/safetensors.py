@@ -473,14 +473,14 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
     if str(zlib.crc32(text.encode(errors="replace"))) != metadata.get(CHECKSUM):
         raise RuntimeError(f"{path}: the description of its contents was changed after saving")
     try:
-        told = json.loads(text)
-        reason = find_mismatch(told, arrays)
+        contents = json.loads(text)
+        reason = find_mismatch(contents, arrays)
         if reason is None:
-            names = list(told["crc32"])
-            places = [told["layouts"][n] for n in names]
+            names = list(contents["crc32"])
+            places = [contents["layouts"][n] for n in names]
             placed = restore_layouts([arrays[n] for n in names], places, weights_only is False)
             decoder = Decoder(dict(zip(names, placed, strict=True)), weights_only)
-            return decoder.decode(told["structure"])
+            return decoder.decode(contents["structure"])
     except pickle.UnpicklingError:
         raise
     except Exception as error:  # of any kind: a forged file may hold any description
@@ -491,14 +491,14 @@ def unpack_file(file: BinaryIO, path: str, weights_only: bool | None = None) -> 
     raise RuntimeError(f"{path}: {reason}")
 
 
-def find_mismatch(told: Any, arrays: dict[str, np.ndarray]) -> str | None:
-    """The reason why the parsed description does not fit the arrays; None if it does."""
-    if told["format"] not in (FORMAT, FORMAT_OF_VALUES):
+def find_mismatch(contents: Any, arrays: dict[str, np.ndarray]) -> str | None:
+    """The reason why the parsed contents do not fit the arrays; None if they do."""
+    if contents["format"] not in (FORMAT, FORMAT_OF_VALUES):
         return (
-            f"written in format {short_repr(told['format'])} by a later version of nanotorch; this "
-            f"one reads format {FORMAT}"
+            f"written in format {short_repr(contents['format'])} by a later version of nanotorch; "
+            f"this one reads format {FORMAT}"
         )
-    for name, expected in told["crc32"].items():
+    for name, expected in contents["crc32"].items():
         if name not in arrays:
             return f"the tensor {name!r} is missing"
         if checksum(arrays[name]) != expected:

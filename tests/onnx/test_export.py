@@ -287,8 +287,10 @@ def test_values_in_python_become_constants_with_a_warning() -> None:
     def choose(x: Any) -> Any:
         return x * 2 if x.sum() > 0 else x
 
-    told = re.escape("a value of a tensor becomes a constant of the exported model, by __bool__ (")
-    with pytest.warns(torch.onnx.errors.OnnxExporterWarning, match=told):
+    message = re.escape(
+        "a value of a tensor becomes a constant of the exported model, by __bool__ ("
+    )
+    with pytest.warns(torch.onnx.errors.OnnxExporterWarning, match=message):
         torch.onnx.export(choose, torch.ones(2))
     warned = pytest.warns(torch.onnx.errors.OnnxExporterWarning, match="by item")
     with warned, pytest.raises(torch.onnx.OnnxExporterError, match="values of the inputs"):

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,26 @@ def written(obj: object, name: str = "x.safetensors") -> bytes:
 def loaded(data: bytes, **options: object) -> Any:
     """What a file of these bytes holds."""
     return torch.load(io.BytesIO(data), **options)
+
+
+def attempted(data: bytes, *expected: type[Exception], **options: Any) -> tuple[str | None, int]:
+    """The refusal of a forged file, None if it is read, and the greatest memory meanwhile.
+
+    Args:
+        expected: errors that may refuse it, in addition to the usual ones.
+    """
+    refusal = None
+    tracemalloc.start()
+    try:
+        loaded(data, **options)
+    except (RuntimeError, pickle.UnpicklingError, *expected) as error:
+        refusal = str(error).removeprefix("Weights only load failed: ")
+    except BaseException as error:
+        raise AssertionError(f"{error!r}\n{data!r}") from error
+    finally:
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return refusal, most
 
 
 def file_of(header: bytes) -> bytes:

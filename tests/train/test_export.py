@@ -36,8 +36,8 @@ RUNS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 def served(directory: Path, **inputs: Any) -> dict[str, Any]:
     """The outputs of the exported run, by name."""
-    code, out, told = said(f"export {directory} model.onnx")
-    assert (code, out) == (0, ""), told
+    code, out, messages = said(f"export {directory} model.onnx")
+    assert (code, out) == (0, ""), messages
     session = onnxruntime.InferenceSession("model.onnx")
     assert [given.name for given in session.get_inputs()] == list(inputs)
     names = [given.name for given in session.get_outputs()]
