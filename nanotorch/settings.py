@@ -8,7 +8,7 @@ import numpy as np
 from nanotorch._core import call_site, dtypes
 from nanotorch._core.arguments import wrong_type
 from nanotorch._core.call_site import warn, warn_once
-from nanotorch._core.dtypes import CPU, META, device, on_meta, places
+from nanotorch._core.dtypes import CPU, META, device, here, on_meta
 from nanotorch.ops.creation import dtype_of
 
 PRECISIONS = ("highest", "high", "medium")
@@ -88,12 +88,12 @@ def set_default_device(device: Any) -> None:
     Raises:
         AssertionError, RuntimeError: for another device.
     """
-    places[0] = META if device is not None and on_meta(device) else CPU
+    here.places[0] = META if device is not None and on_meta(device) else CPU
 
 
 def get_default_device() -> device:
     """The device that new tensors get: see `set_default_device`."""
-    return places[-1]
+    return here.places[-1]
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -1,6 +1,7 @@
 """Data types and devices, the defaults, sizes, and PyTorch's rules of type promotion."""
 
 import math
+import threading
 from collections.abc import Iterable
 from types import FunctionType
 from typing import Any, NoReturn
@@ -560,11 +561,11 @@ class device(metaclass=OfC):  # noqa: N801 - PyTorch's name
         Raises:
             AssertionError, RuntimeError: for another device.
         """
-        places.append(META if on_meta(self) else CPU)
+        here.places.append(META if on_meta(self) else CPU)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        places.pop()
+        here.places.pop()
 
 
 def refuse_negative(index: int) -> None:
@@ -588,7 +589,16 @@ def parse_device(text: str) -> tuple[str, int | None]:
 
 
 CPU, META = device("cpu"), device("meta")
-places = [CPU]  # the default device, and those of the `with` blocks around
+
+
+class Here(threading.local):
+    """Per thread: the default device, and those of the `with` blocks around."""
+
+    def __init__(self) -> None:
+        self.places = [CPU]
+
+
+here = Here()
 
 
 def on_meta(where: Any) -> bool:
@@ -597,7 +607,7 @@ def on_meta(where: Any) -> bool:
     For the errors see `require_cpu`.
     """
     if where is None:
-        return places[-1] is META
+        return here.places[-1] is META
     if isinstance(where, str | device) and device(where).type == "meta":
         return True
     require_cpu(where)

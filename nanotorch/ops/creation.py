@@ -22,7 +22,7 @@ from nanotorch._core.arguments import (
 )
 from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.doors import NoValues
-from nanotorch._core.dtypes import CPU, INT64, META, Size, absent, on_meta, places
+from nanotorch._core.dtypes import CPU, INT64, META, Size, absent, here, on_meta
 from nanotorch._core.dtypes import device as Device
 from nanotorch._core.dtypes import dtype as DType
 from nanotorch._core.grad_mode import InferenceCell, mode
@@ -197,7 +197,7 @@ def new_leaf(
         name, value = next(iter(unknown.items()))
         place = find_argument(value, name)
         raise TypeError(f"{place and place[0]}() got an unexpected keyword argument '{name}'")
-    if (places[-1] if device is None else device) is not CPU and on_meta(device):
+    if (here.places[-1] if device is None else device) is not CPU and on_meta(device):
         array = meta_array(array.shape, array.dtype)
     if layout is not None and layout is not strided:
         place = find_argument(layout)
@@ -220,7 +220,7 @@ def new_leaf(
 def new_filled(make: Any, shape: Any, kind: np.dtype, options: Any) -> Array:
     """The array ``make(shape, kind)``, which is not made for a tensor on the device "meta"."""
     where = options.get("device") if options else None
-    if (places[-1] if where is None else where) is not CPU and on_meta(where):
+    if (here.places[-1] if where is None else where) is not CPU and on_meta(where):
         return meta_array(shape, kind)
     made: Array = make(shape, kind)
     return made

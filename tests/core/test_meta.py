@@ -1,6 +1,7 @@
 """Tensors on the device "meta" beside tensors with values, and in files."""
 
 import io
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -88,3 +89,21 @@ def test_files_keep_tensors_without_values() -> None:
     file.seek(0)
     weight = torch.load(file)["weight"]
     assert (weight.is_meta, list(weight.shape), weight.dtype) == (True, [2, 3], torch.float32)
+
+
+def test_the_default_device_belongs_to_its_thread() -> None:
+    seen = list[str]()
+
+    def look() -> None:
+        thread = threading.Thread(target=lambda: seen.append(torch.zeros(1).device.type))
+        thread.start()
+        thread.join()
+
+    with torch.device("meta"):
+        look()
+    torch.set_default_device("meta")
+    try:
+        look()
+    finally:
+        torch.set_default_device("cpu")
+    assert seen == ["cpu", "cpu"]
