@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
 FILES, SLACK = 193, 100
-PATH_LINES, CALLED_ONCE = 18_670, 172
+PATH_LINES, CALLED_ONCE = 18_680, 172
 CODE = {  # lines of code by folder
     "_core/": 6205, "amp/": 265, "autograd/": 3060, "compile/": 3690, "cuda/": 60,
     "distributed/": 1080, "distributions/": 1370, "func/": 1710, "learn/": 240, "names/": 690,
