@@ -191,10 +191,11 @@ class Region:
 
     size = 1 << 44
     held: Any = None
+    exceeded = False  # whether an array did not fit, so that zero strides say nothing
 
     @classmethod
     def memory(cls) -> Any:
-        """The memory, which can be read only; bytes of one element if there is no such range."""
+        """The memory, which can be read only; a few bytes where there is no such range."""
         if cls.held is None:
             try:
                 import mmap  # few programs need it
@@ -202,7 +203,7 @@ class Region:
                 private: Any = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
                 cls.held = mmap.mmap(-1, cls.size, flags=private, prot=mmap.PROT_READ)
             except (AttributeError, ImportError, OSError, OverflowError, ValueError):
-                cls.held, cls.size = bytes(8), 8
+                cls.held, cls.size = bytes(1 << 20), 1 << 20
         return cls.held
 
 
@@ -212,8 +213,10 @@ def meta_array(shape: tuple[int, ...], kind: np.dtype) -> MetaArray:
     size = kind.itemsize
     for n in shape:
         size *= n
-    strides = None if size <= Region.size else (0,) * len(shape)
-    return np.ndarray.__new__(MetaArray, shape, kind, memory, 0, strides)
+    if size <= Region.size:
+        return np.ndarray.__new__(MetaArray, shape, kind, memory)
+    Region.exceeded = True
+    return np.ndarray.__new__(MetaArray, shape, kind, memory, 0, (0,) * len(shape))
 
 
 def like_meta(array: Any, dtype: Any = None, *args: Any, **named: Any) -> MetaArray:

@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 
 import nanotorch as torch
+from nanotorch._core.meta import Region
 
 MIXED = "Tensor on device cpu is not on the expected device meta!"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
-
-
 CROSSED = "Attempting to copy from device meta to device cpu, but cross-device copies"
+
+
+@pytest.fixture(autouse=True, params=["16 TB", "1 MB", "8 bytes"])
+def region(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A range of addresses as Linux gives it, and two as of systems that give none."""
+    if request.param != "16 TB":
+        size = 8 if request.param == "8 bytes" else 1 << 20
+        for name, value in {"size": size, "held": bytes(size), "exceeded": False}.items():
+            monkeypatch.setattr(Region, name, value)
 
 
 def assign(values: Any, meta: Any) -> None:
@@ -89,6 +97,12 @@ def test_files_keep_tensors_without_values() -> None:
     file.seek(0)
     weight = torch.load(file)["weight"]
     assert (weight.is_meta, list(weight.shape), weight.dtype) == (True, [2, 3], torch.float32)
+
+
+def test_large_layers_are_initialized() -> None:
+    layer = torch.nn.Linear(4096, 4096, device="meta")
+    layer.weight[0].detach().normal_()
+    assert layer.weight.is_meta
 
 
 def test_the_default_device_belongs_to_its_thread() -> None:
