@@ -99,6 +99,15 @@ def test_files_keep_tensors_without_values() -> None:
     assert (weight.is_meta, list(weight.shape), weight.dtype) == (True, [2, 3], torch.float32)
 
 
+def test_terabytes_take_no_memory() -> None:
+    Region.memory()
+    if Region.size < 1 << 44:
+        pytest.skip("no range of addresses of this size")
+    meta = torch.empty(10**6, 10**6, device="meta")
+    assert meta.sum().is_meta
+    assert list((meta @ torch.ones(10**6, device="meta")).shape) == [10**6]
+
+
 def test_large_layers_are_initialized() -> None:
     layer = torch.nn.Linear(4096, 4096, device="meta")
     layer.weight[0].detach().normal_()
