@@ -272,12 +272,12 @@ def export(
     @functools.wraps(function)
     def accepting(*args: Any, **named: Any) -> Any:
         try:
+            if not named and len(args) <= first:  # the usual case
+                return function(*args)
             if named and not others.keys().isdisjoint(named):
                 named = resolve_aliases(function.__name__, others, named)
-            if len(args) > first or (named and not named.keys().isdisjoint(flags)):
+            if len(args) > first or not named.keys().isdisjoint(flags):
                 check_types(name, kinds, args, named, "bool")
-            if not named:
-                return function(*args)
             out = None if rule is None else named.pop("out", None)
             if rule is None or out is None:
                 return function(*args, **named)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from nanotorch._core import random_normals as box_muller
 from nanotorch._core.bfloat16 import cast
 from nanotorch._core.call_site import warn
-from nanotorch._core.dtypes import BFLOAT16, C_NAMES, OF_NUMPY
+from nanotorch._core.dtypes import BFLOAT16, C_NAMES, INT64, OF_NUMPY
 from nanotorch._core.grad_mode import mode
 from nanotorch._core.random_normals import F32, F64, Array, normals32
 from nanotorch._core.sums import SINGLE
@@ -108,14 +108,15 @@ class Outputs:
         words, size: the outputs, and their number.
         start: the twister's structure in memory before them, if they are for several draws.
         used: the number of outputs that were drawn.
+        tables: the numbers made of them, by the function that makes them of groups of outputs, and
+            the start of the first group.
     """
 
-    __slots__ = ("_blocks", "_parts", "_tables", "size", "start", "used", "words")
+    __slots__ = ("_blocks", "_parts", "size", "start", "tables", "used", "words")
 
     def __init__(self, words: U32, start: bytes = b"", used: int = 0) -> None:
         self.words, self.size, self.start, self.used = words, len(words), start, used
-        # By the function that makes them of groups of outputs, and the start of the first group.
-        self._tables: dict[tuple[Callable[[U32], Array], int], Array] = {}
+        self.tables: dict[tuple[Callable[[U32], Array], int], Array] = {}
         # Blocks of 16 may begin at any output modulo 16. The first that are needed are made as
         # such, others are put together of the radius, cosine and sine that each output gives.
         self._blocks: dict[int, F32] = {}
@@ -123,12 +124,16 @@ class Outputs:
 
     def numbers(self, make: Callable[[U32], Array], each: int, first: int, count: int) -> Array:
         """`count` numbers, or rows of numbers, that `make` makes of `each` outputs."""
-        place, start = first // each, first % each
-        table = self._tables.get((make, start))
-        if table is None:
+        place, start = divmod(first, each)
+        return self.table(make, each, start)[place : place + count]
+
+    def table(self, make: Callable[[U32], Array], each: int, start: int) -> Array:
+        """All the numbers that `make` makes of `each` outputs, from the output `start` on."""
+        made = self.tables.get((make, start))
+        if made is None:
             end = self.size - (self.size - start) % each
-            table = self._tables[make, start] = make(self.words[start:end])
-        return table[place : place + count]
+            made = self.tables[make, start] = make(self.words[start:end])
+        return made
 
     def normals32(self, first: int, count: int) -> F32:
         """`count` normal numbers, blocks of 16."""
@@ -296,8 +301,20 @@ class Twister:
 
     def _numbers(self, make: Callable[[U32], Array], each: int, count: int) -> Array:
         """The next `count` numbers, which `make` makes of `each` outputs; a view, only to read."""
-        outputs, first = self._draw(each * count)
-        return outputs.numbers(make, each, first, count)
+        _ = mode.enabled  # as in `_draw`, whose call would take a fifth of a small draw's time
+        with self._lock:
+            outputs = self._ahead
+            first = outputs.used
+            end = first + each * count
+            if end <= outputs.size:
+                outputs.used = end
+            else:
+                outputs, first = self._draw_on(each * count)
+        place, start = divmod(first, each)
+        made = outputs.tables.get((make, start))
+        if made is None:
+            made = outputs.table(make, each, start)
+        return made[place : place + count]
 
     def draw64(self, count: int) -> U64:
         """The next `count` pairs of outputs as 64 bits; a view, only to read."""
@@ -452,6 +469,13 @@ INEXACT = (
 )
 
 
+@lru_cache(1024)
+def _usual_range(low: int, high: int, dtype: np.dtype) -> bool:
+    """Whether `_integer_range` gives the bounds as they are."""
+    smallest, largest = _limits(dtype)
+    return dtype.kind != "f" and smallest <= low < high <= largest
+
+
 def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, int]:
     """The first and the last integer to draw from `[low, high)`, which `dtype` must cover.
 
@@ -459,9 +483,6 @@ def _integer_range(low: int, high: int | None, dtype: np.dtype) -> tuple[int, in
     until none of its integers is rounded to one outside.
     """
     if high is not None:
-        smallest, largest = _limits(dtype)
-        if dtype.kind != "f" and smallest <= low < high <= largest:  # the usual case
-            return low, high - 1
         text = "random_ expects 'from' to be less than 'to', but got from={} >= to={}"
         require(low < high, text, low, high)
     first, last = low, _largest_count(dtype) if high is None else high - 1
@@ -574,11 +595,17 @@ def is_short(kind: np.dtype) -> bool:
     return kind.itemsize == 2 or kind == BFLOAT16
 
 
+@lru_cache(1024)
+def _number(value: int, dtype: np.dtype) -> Array:
+    """A number as an array, which NumPy takes faster."""
+    return np.array(value, dtype)
+
+
 def _modulo(drawn: Array, span: int) -> Array:
     """`drawn % span`, of which NumPy has no fast loop."""
     if span & (span - 1) == 0:
-        return drawn & np.array(span - 1, drawn.dtype)
-    divisor = np.array(span, drawn.dtype)  # NumPy takes an array faster than a number
+        return drawn & _number(span - 1, drawn.dtype)
+    divisor = _number(span, drawn.dtype)
     if drawn.size < _FEW_REMAINDERS:
         return drawn % divisor
     return drawn - drawn // divisor * divisor
@@ -651,7 +678,16 @@ class Generator(Twister):
         with other roundings. `contiguous=False` is for filling in place an array that is not, which
         takes pairs however many there are. Without `copy` the result may be a view, only to read.
         """
-        kind, size = floating(dtype, "normal_kernel_cpu"), _size(shape)
+        size = _size(shape)
+        if dtype is SINGLE and std == 1.0 and mean == 0.0 and contiguous:  # the usual case
+            if size >= 16:
+                values: Array = self._normals_in_blocks(size, SINGLE)
+            elif size % 2 or self._spare is not None:
+                values = self._normals_in_pairs(size, rounded=True)
+            else:
+                values = self._numbers(_pairs32, 4, size // 2)
+            return _shaped(values, shape, copy)
+        kind = floating(dtype, "normal_kernel_cpu")
         if not std >= 0.0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
         standard = std == 1.0 and mean == 0.0
@@ -727,10 +763,12 @@ class Generator(Twister):
 
         Without `high`, the range ends with the last integer up to which `dtype` has all.
         """
-        kind = np.dtype(dtype)
-        first, last = _integer_range(low, high, kind)
-        span = last + 1 - first
-        size = _size(shape)
+        kind, size = np.dtype(dtype), _size(shape)
+        if low.__class__ is high.__class__ is int and _usual_range(low, high, kind):
+            first, span = low, high - low
+        else:
+            first, last = _integer_range(low, high, kind)
+            span = last + 1 - first
         if span >= _WIDE_RANGE:
             wide = self.draw64(size)
             if span < 2**64:
@@ -739,7 +777,9 @@ class Generator(Twister):
         drawn = _modulo(self.draw32(size), span).astype(np.int64)
         if first:
             drawn += first
-        return _shaped(drawn.astype(kind, copy=False), shape, copy=False)
+        if kind is not INT64:
+            drawn = drawn.astype(kind, copy=False)
+        return _shaped(drawn, shape, copy=False)
 
     def naturals(self, shape: Shape, dtype: DTypeLike = np.int64, *, copy: bool = True) -> Array:
         """Integers from 0 to the last up to which `dtype` has all: `random_()`.

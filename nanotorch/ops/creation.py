@@ -217,13 +217,16 @@ def new_leaf(
     return out
 
 
-def new_filled(make: Any, shape: Any, kind: np.dtype, options: Any) -> Array:
-    """The array ``make(shape, kind)``, which is not made for a tensor on the device "meta"."""
-    where = options.get("device") if options else None
-    if (here.places[-1] if where is None else where) is not CPU and on_meta(where):
-        return meta_array(shape, kind)
-    made: Array = make(shape, kind)
-    return made
+def new_filled(make: Any, shape: Any, kind: np.dtype, options: Any) -> Tensor:
+    """A new leaf of the array ``make(shape, kind)``, which is not made on the device "meta".
+
+    Args:
+        options: as of `new_leaf`, which is not called in the usual case, without any.
+    """
+    if not options and here.places[-1] is CPU and mode.enabled is not None and kind.isnative:
+        return wrap(make(shape, kind))
+    made = (meta_array if on_meta(options.get("device")) else make)(shape, kind)
+    return new_leaf(made, **options)
 
 
 def numpy_dtype(dtype: DType | None) -> np.dtype:
@@ -336,7 +339,7 @@ def zeros(
 ) -> Tensor:  # fmt: skip
     """A tensor of zeros; ``sizes`` is its shape, as one sequence or as several numbers."""
     shape, kind = parse_shape("zeros", sizes, size), numpy_dtype(dtype)
-    return new_leaf(new_filled(np.zeros, shape, kind, options), **options)
+    return new_filled(np.zeros, shape, kind, options)
 
 
 @public
@@ -346,7 +349,7 @@ def ones(
 ) -> Tensor:  # fmt: skip
     """A tensor of ones; ``sizes`` is its shape, as one sequence or as several numbers."""
     shape, kind = parse_shape("ones", sizes, size), numpy_dtype(dtype)
-    return new_leaf(new_filled(np.ones, shape, kind, options), **options)
+    return new_filled(np.ones, shape, kind, options)
 
 
 @public
@@ -356,7 +359,7 @@ def empty(
 ) -> Tensor:  # fmt: skip
     """A tensor of arbitrary values; ``sizes`` is its shape, as one sequence or several numbers."""
     shape, kind = parse_shape("empty", sizes, size), numpy_dtype(dtype)
-    return new_leaf(new_filled(np.empty, shape, kind, options), **options)
+    return new_filled(np.empty, shape, kind, options)
 
 
 @public
@@ -378,8 +381,7 @@ def full(
     kind = dtypes.dtype_of_number(value)._numpy if dtype is None else numpy_dtype(dtype)
     mode.quiet()
     shape, number = parse_shape("full", (size,)), number_as(value, kind)
-    fill = new_filled(lambda *made: np.full(made[0], number, made[1]), shape, kind, options)
-    return new_leaf(fill, **options)
+    return new_filled(lambda *made: np.full(made[0], number, made[1]), shape, kind, options)
 
 
 def beside(input: Tensor, options: Any) -> Array:

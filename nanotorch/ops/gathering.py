@@ -1,6 +1,7 @@
 """Elements by index and by mask: gather, scatter, select, reduce."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -234,14 +235,27 @@ def check_sizes(name: str, array: Array, index: Array, dim: int, src: Array | No
 
 def flat_places(index: Array, dim: int, steps: Sequence[int]) -> Array:
     """The places of the elements at ``index`` along ``dim``, for the ``steps`` of `flat_memory`."""
-    places = index.reshape(index.shape or (1,)).astype(np.intp, copy=False)
+    places = index.astype(np.intp, copy=False)
     if steps[dim] != 1:
         places = places * steps[dim]
-    for d, n in enumerate(index.shape):
-        if d != dim and n > 1:
-            offsets = np.arange(n) * steps[d]
-            places = places + offsets.reshape((n,) + (1,) * (index.ndim - d - 1))
+    if index.ndim > 1:
+        shape = list(index.shape)
+        shape[dim] = 1
+        known = offsets if index.size <= FEW_PLACES * index.shape[dim] else offsets.__wrapped__
+        places = places + known(tuple(shape), tuple(steps))
     return places.reshape(-1)
+
+
+FEW_PLACES = 4096  # for the places of more, computing takes longer than the calls
+
+
+@lru_cache(64)
+def offsets(shape: tuple[int, ...], steps: tuple[int, ...]) -> Array:
+    """The places of all elements of an array of ``shape``, for the ``steps`` of `flat_memory`."""
+    places: Array = np.zeros(shape, np.intp)
+    for d, n in enumerate(shape):
+        places += (np.arange(n) * steps[d]).reshape((n,) + (1,) * (len(shape) - d - 1))
+    return places
 
 
 def leading_part(src: Array, index: Array) -> Array:

@@ -236,8 +236,14 @@ def normal_(
         NotImplementedError: for a dtype that is not a floating-point one.
         RuntimeError: if ``std`` is negative.
     """
-    draw = partial(stream(generator).normal, contiguous=input._array.flags.c_contiguous)
-    return fill(input, "NormalBackward0", partial(draw, mean=mean, std=std, copy=False))
+    draw = partial(
+        stream(generator).normal,
+        mean=mean,
+        std=std,
+        contiguous=input._array.flags.c_contiguous,
+        copy=False,
+    )
+    return fill(input, "NormalBackward0", draw)
 
 
 @filling_method
@@ -349,7 +355,7 @@ def rand(
     """
     shape = parse_shape("rand", sizes, size)
     draw = stream(generator).uniform
-    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
+    return new_filled(draw, shape, numpy_dtype(dtype), options)
 
 
 @public
@@ -360,7 +366,7 @@ def randn(
     """A tensor of normal numbers of mean 0 and variance 1; arguments as for `rand`."""
     shape = parse_shape("randn", sizes, size)
     draw = stream(generator).normal
-    return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
+    return new_filled(draw, shape, numpy_dtype(dtype), options)
 
 
 @public
@@ -381,24 +387,28 @@ def randint(
         TypeError: for arguments of a wrong type or number.
         RuntimeError: if ``low`` is not less than ``high``, or a bound is out of the dtype's range.
     """
-    numbers, position = list(bounds), 0
-    if size is None and len(numbers) > 1:
-        size, position = numbers.pop(), len(bounds)
-    if len(numbers) == 1 and high is None and size is not None:
+    numbers, position = bounds, 0
+    if size is None and len(bounds) > 1:
+        numbers, size, position = bounds[:-1], bounds[-1], len(bounds)
+    if len(numbers) == 2:
+        low, high = numbers
+    elif len(numbers) == 1 and (high is not None or size is None):
+        (low,) = numbers
+    elif len(numbers) == 1:
         (high,) = numbers
         if to_integer(high) is None:
             raise wrong_type(high, "int", ("randint", "high", 1))
         if not isinstance(size, (tuple, list)):
             raise wrong_type(size, "tuple of ints", ("randint", "size", position))
-    elif 1 <= len(numbers) <= 2:
-        low, high = (*numbers, high)[:2]
-    numeric = len(numbers) <= 2 and None not in (to_integer(low), to_integer(high))
+    numeric = low.__class__ is high.__class__ is int or (
+        len(numbers) <= 2 and None not in (to_integer(low), to_integer(high))
+    )
     if not (numeric and isinstance(size, (tuple, list))):
         raise no_form("randint", *bounds)
-    shape = parse_shape("randint", (tuple(size),), position=position)
+    shape = parse_shape("randint", (tuple(size),), None, position)
     kind = INT64 if dtype is None else numpy_dtype(dtype)
     draw = partial(stream(generator).integers, low, high)
-    return new_leaf(new_filled(draw, shape, kind, options), **options)
+    return new_filled(draw, shape, kind, options)
 
 
 @public
@@ -418,8 +428,7 @@ def randperm(
     """
     kind = numpy_dtype(int64 if dtype is None else dtype)
     draw = stream(generator).permutation
-    order = new_filled(lambda shape, kind: draw(*shape, kind), (as_int(n),), kind, options)
-    return new_leaf(order, **options)
+    return new_filled(lambda shape, kind: draw(*shape, kind), (as_int(n),), kind, options)
 
 
 # Like another tensor: with its shape, layout and, by default, dtype
@@ -530,7 +539,7 @@ def normal(
             raise TypeError("normal(): the size of the result must be given as a tuple of ints")
         shape = parse_shape("normal", (tuple(size),))
         draw = partial(draw, mean=mean, std=std)
-        return new_leaf(new_filled(draw, shape, numpy_dtype(dtype), options), **options)
+        return new_filled(draw, shape, numpy_dtype(dtype), options)
     if isinstance(std, Tensor) and std._array.size and std._array.min() < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(tuple(tensors[0].shape), tuple(tensors[-1].shape))
