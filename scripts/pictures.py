@@ -31,8 +31,8 @@ from matplotlib import rc_context  # noqa: E402
 from PIL import Image, ImageChops, ImageDraw  # noqa: E402
 
 from nanotorch import nn, train  # noqa: E402 - of this checkout
-from nanotorch.train import plots  # noqa: E402
-from nanotorch.train.run_directory import read_metrics  # noqa: E402
+from nanotorch.train.runs import plots  # noqa: E402
+from nanotorch.train.runs.run_directory import read_metrics  # noqa: E402
 
 SIDE, INCHES = 600, 4  # of a picture: pixels, twice as many as the README shows, and for matplotlib
 COLORS, FRAMES, LAST = 256, 60, 1500  # of the animation; the milliseconds of its last frame

@@ -6,7 +6,7 @@ Type checkers and editors cannot follow the declarations of operations. The stub
 name, its arguments and the type of its result. They are made from the package itself:
 `nanotorch/__init__.pyi`, `nanotorch/return_types.pyi` and `nanotorch/_core/methods.pyi`, whose
 class is a base of `Tensor` for type checkers; one for each module that is not there as a file; and
-`nanotorch/train/settings.pyi`, with the keys that `nanotorch.train.fit` takes.
+`nanotorch/train/training/settings.pyi`, with the keys that `nanotorch.train.fit` takes.
 """
 
 import argparse
@@ -254,8 +254,9 @@ def homes_stub(place: str) -> str:
 
 def settings_stub() -> str:
     """The keys of a configuration that `nanotorch.train.fit` accepts, with their types."""
-    from nanotorch.train import fit, schema  # here, so that it is no name of `nanotorch` before
-    from nanotorch.train.config import hint_form, section_keys
+    from nanotorch.train import fit  # here, so that it is no name of `nanotorch` before
+    from nanotorch.train.config import schema
+    from nanotorch.train.config.sections import hint_form, section_keys
 
     classes = list[str]()
 
@@ -281,7 +282,7 @@ def settings_stub() -> str:
     keys = {**section_keys(schema.Train), **section_keys(schema.FitConfig)}
     declare("Settings", {name: key for name, key in keys.items() if name not in given})
     about = HEAD.format(about=settings_stub.__doc__).partition("from ")[0]
-    imports = "from typing import Literal, TypedDict\n\nfrom nanotorch.train import schema\n"
+    imports = "from typing import Literal, TypedDict\n\nfrom nanotorch.train.config import schema\n"
     return "\n".join([about, imports, *classes])
 
 
@@ -296,7 +297,7 @@ def stubs() -> dict[Path, str]:
         PACKAGE / "__init__.pyi": text("What `nanotorch` has.", module_stub(nanotorch)),
         PACKAGE / "return_types.pyi": text("Tuples with names.", module_stub(return_types)),
         PACKAGE / "_core/methods.pyi": text("Methods of tensors.", methods_stub()),
-        PACKAGE / "train/settings.pyi": settings_stub(),
+        PACKAGE / "train/training/settings.pyi": settings_stub(),
     }
 
 

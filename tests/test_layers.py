@@ -38,13 +38,13 @@ LAYERS = (
 # Dependency -> the modules that may import it.
 LAZY = {
     "google": {"nanotorch.utils.tensorboard.files"},
-    "matplotlib": {"nanotorch.train.plots", "nanotorch.utils.tensorboard"},
+    "matplotlib": {"nanotorch.train.runs.plots", "nanotorch.utils.tensorboard"},
     "mpi4py": {"nanotorch.distributed.group"},
     "onnx": {
         "nanotorch.onnx",
         "nanotorch.onnx.exporter",
         "nanotorch.onnx.graph",
-        "nanotorch.train.export",
+        "nanotorch.train.runs.export",
     },
     "onnxruntime": {"nanotorch.onnx"},
     "PIL": set[str](),
@@ -52,8 +52,8 @@ LAZY = {
     "tensorboard": set[str](),
     "tensorboardX": {"nanotorch.utils.tensorboard.files"},
     "torch": set[str](),
-    "tqdm": {"nanotorch.train.loop"},
-    "yaml": {"nanotorch.train.load"},
+    "tqdm": {"nanotorch.train.training.loop"},
+    "yaml": {"nanotorch.train.config.load"},
 }
 
 Sources = Mapping[str, tuple[str, bool]]  # of modules, with whether each is a package
@@ -142,7 +142,7 @@ BAD = {
         "nanotorch.nn.b": "def f():\n    import nanotorch.nn.a",
     },
     "imports nanotorch, from": {"nanotorch.optim.rules": "import nanotorch as torch"},
-    "imports yaml at its top": {"nanotorch.train.load": "import yaml"},
+    "imports yaml at its top": {"nanotorch.train.config.load": "import yaml"},
     "imports tqdm": {"nanotorch.nn.module": "def f():\n    from tqdm import tqdm"},
     "no layer": {"nanotorch.helpers": ""},
 }

@@ -20,25 +20,30 @@ __all__ = [
 ]  # fmt: skip
 
 if _TYPE_CHECKING:
-    from .components import register_callback, register_function, register_layer, register_loss
-    from .config import ConfigError, Section
-    from .fitting import fit
-    from .load import LoadedConfig, load_config
-    from .loop import Callback, Loop, Task
-    from .predict import load_trained
-    from .run import History, RunResult, resume, train
-    from .run_directory import CheckpointError
-    from .schema import Generator, Made, register_generator
+    from nanotorch.train.config.components import (
+        register_callback,
+        register_function,
+        register_layer,
+        register_loss,
+    )
+    from nanotorch.train.config.load import LoadedConfig, load_config
+    from nanotorch.train.config.schema import Generator, Made, register_generator
+    from nanotorch.train.config.sections import ConfigError, Section
+    from nanotorch.train.runs.predict import load_trained
+    from nanotorch.train.runs.run import History, RunResult, resume, train
+    from nanotorch.train.runs.run_directory import CheckpointError
+    from nanotorch.train.training.fitting import fit
+    from nanotorch.train.training.loop import Callback, Loop, Task
 else:  # imported on first use, so that the help of a command does not wait for them
     __getattr__, __dir__ = _on_demand(__name__, {
-        f"{__name__}.components": "register_callback register_function register_layer "
+        f"{__name__}.config.components": "register_callback register_function register_layer "
                                   "register_loss",
-        f"{__name__}.config": "ConfigError Section",
-        f"{__name__}.fitting": "fit",
-        f"{__name__}.load": "LoadedConfig load_config",
-        f"{__name__}.loop": "Callback Loop Task",
-        f"{__name__}.predict": "load_trained",
-        f"{__name__}.run": "History RunResult resume train",
-        f"{__name__}.run_directory": "CheckpointError",
-        f"{__name__}.schema": "Generator Made register_generator",
+        f"{__name__}.config.sections": "ConfigError Section",
+        f"{__name__}.training.fitting": "fit",
+        f"{__name__}.config.load": "LoadedConfig load_config",
+        f"{__name__}.training.loop": "Callback Loop Task",
+        f"{__name__}.runs.predict": "load_trained",
+        f"{__name__}.runs.run": "History RunResult resume train",
+        f"{__name__}.runs.run_directory": "CheckpointError",
+        f"{__name__}.config.schema": "Generator Made register_generator",
     })  # fmt: skip

@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli import main
+from nanotorch.train.cli import main
 
 sys.exit(main(program="python -m nanotorch.train"))

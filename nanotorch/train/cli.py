@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from . import commands
-from .loop import handle_signals
-from .metrics import wrap_to_screen
+from nanotorch.train import commands
+from nanotorch.train.training.loop import handle_signals
+from nanotorch.train.training.metrics import wrap_to_screen
 
 USAGE = """\
 %(prog)s [options] --config FILE [key=value ...]
@@ -23,8 +23,8 @@ USAGE = """\
 
 
 def run_option(module: str, command: str, options: argparse.Namespace) -> int:
-    """Run the function `command` of a module with the options; return the exit code."""
-    code: int = getattr(import_module(f".{module}", __package__), command)(options)
+    """Run the function `command` of a module of `runs` with the options; return the exit code."""
+    code: int = getattr(import_module(f"nanotorch.train.runs.{module}"), command)(options)
     return code
 
 
@@ -108,9 +108,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "scripts/train.p
 
 def run(options: argparse.Namespace, command: Sequence[str], program: str) -> int:
     """Run the command `train` with its parsed options; return the exit code."""
-    from .experiment import find_rate, try_step
-    from .load import catalogue, dump_config, load_config, schema_text
-    from .run import build_experiment, resume, train
+    from nanotorch.train.config.load import catalogue, dump_config, load_config, schema_text
+    from nanotorch.train.runs.run import build_experiment, resume, train
+    from nanotorch.train.training.experiment import find_rate, try_step
 
     commands.check_once(options.overrides)
     commands.import_components(options.imports)

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from . import ranks
-from .config import (
+from nanotorch.train.config.sections import (
     ABSENT,
     COMMAND_LINE,
     OVERRIDE_STEP,
@@ -32,6 +31,7 @@ from .config import (
     quoted,
     usage_error,
 )
+from nanotorch.train.runs import ranks
 
 # The options and exit codes of the commands.
 
@@ -72,7 +72,9 @@ class Parser(argparse.ArgumentParser):
         command = list(sys.argv[1:] if args is None else args)
         sources = {"--config", "--resume", "--list", "--help", "-h"}
         if not sources & {word.partition("=")[0] for word in command}:
-            from .load import shipped  # most of the trainer, which help does not need
+            from nanotorch.train.config.load import (
+                shipped,  # most of the trainer, which help does not need
+            )
 
             known = (*shipped(), *SUFFIXES, ".csv")
             file = next((w for w in command if w.endswith(known) and "=" not in w), "")
@@ -83,7 +85,9 @@ class Parser(argparse.ArgumentParser):
 
     def _no_option(self, given: str) -> str:
         """Return the message for an unknown argument, such as `--epochs=5`."""
-        from .load import homes  # most of the trainer, which help does not need
+        from nanotorch.train.config.load import (
+            homes,  # most of the trainer, which help does not need
+        )
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")
@@ -115,7 +119,7 @@ def exit_code(run: Callable[[], int], unreadable: int = 2) -> int:
         run: does the work and returns the code.
         unreadable: the code for errors of the operating system.
     """
-    from .run_directory import CheckpointError
+    from nanotorch.train.runs.run_directory import CheckpointError
 
     try:
         code = run()

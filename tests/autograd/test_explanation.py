@@ -17,8 +17,8 @@ from nanotorch._core import doors
 from nanotorch.autograd import explain, make_dot
 from nanotorch.autograd.explanation import FOLD
 from nanotorch.autograd.graph_view import LONGEST
-from nanotorch.train.load import load_config
-from nanotorch.train.run import build_experiment
+from nanotorch.train.config.load import load_config
+from nanotorch.train.runs.run import build_experiment
 from tests.autograd.golden_function import make
 from tests.several import each
 

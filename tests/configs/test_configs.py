@@ -60,7 +60,7 @@ def test_it_runs_from_start_to_end(name: str) -> None:
 @pytest.mark.slow  # whole trainings
 @pytest.mark.parametrize("name", NAMES)
 def test_it_learns_the_same_bits_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanotorch.train.step.WORTHWHILE", 0)
+    monkeypatch.setattr("nanotorch.train.training.step.WORTHWHILE", 0)
     section = "function" if name in ("function_minimization", "rosenbrock") else "train"
     left = []
     for on in (True, False):

@@ -14,8 +14,8 @@ from nanotorch import distributed, multiprocessing
 from nanotorch._core import arguments, call_site
 from nanotorch._core.arguments import as_int, as_ints
 from nanotorch.distributed.group import launcher
-from nanotorch.train.config import ConfigError
-from nanotorch.train.sweep import sweep
+from nanotorch.train.config.sections import ConfigError
+from nanotorch.train.runs.sweep import sweep
 from nanotorch.utils.data import DataLoader
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nanotorch.train import config, load
+from nanotorch.train.config import load
+from nanotorch.train.config import sections as config
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ import pytest
 
 import nanotorch as torch
 from nanotorch.train import RunResult, cli, load_config, train
-from nanotorch.train.config import ConfigError
-from nanotorch.train.load import LoadedConfig
-from nanotorch.train.loop import Callback, Loop
-from nanotorch.train.supervised import Supervised
+from nanotorch.train.config.load import LoadedConfig
+from nanotorch.train.config.sections import ConfigError
+from nanotorch.train.training.loop import Callback, Loop
+from nanotorch.train.training.supervised import Supervised
 
 REGRESSION = """\
 experiment: regression

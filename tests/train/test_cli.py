@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train.cli import main
-from nanotorch.train.load import shipped
+from nanotorch.train.config.load import shipped
 from tests.patience import LONG, wait_until
 from tests.several import posix
 from tests.train.examples import CLASSIFICATION, MINIMIZATION, REGRESSION, record_of, write_example

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanotorch.train import commands
-from nanotorch.train.components import LAYERS
+from nanotorch.train.config.components import LAYERS
 from tests.train.examples import REGRESSION, mistake, said, write_example
 from tests.train.test_cli import SCRIPT
 

@@ -15,8 +15,8 @@ import yaml
 
 import nanotorch as torch
 from nanotorch.train import fit, load_config, load_trained, resume, train
-from nanotorch.train.load import shipped
-from nanotorch.train.run import History
+from nanotorch.train.config.load import shipped
+from nanotorch.train.runs.run import History
 from tests.train.examples import (
     CLASSIFICATION,
     MINIMIZATION,

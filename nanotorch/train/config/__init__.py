@@ -1,0 +1,1 @@
+"""Configurations: files, their keys and values, and what is built from them."""

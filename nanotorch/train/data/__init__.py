@@ -1,0 +1,1 @@
+"""Data of experiments: files, tables, and the sets made from them."""

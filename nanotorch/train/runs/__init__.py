@@ -1,0 +1,1 @@
+"""Runs: their directories, results and pictures; predictions, sweeps and processes."""

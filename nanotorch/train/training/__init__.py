@@ -1,0 +1,1 @@
+"""Experiments, their loop and metrics, and `fit`."""
