@@ -17,7 +17,7 @@ from nanotorch._core.arguments import (
     type_name,
     wrong_type,
 )
-from nanotorch.names.lookup import reason_text
+from nanotorch.names.lookup import advised, reason_text
 
 # Classes that print as PyTorch's, as scripts that print ``type(x)`` expect.
 
@@ -634,4 +634,4 @@ def absent(kind: str) -> Exception:
     """The error for a device of a type that nanotorch lacks."""
     plain = RuntimeError, f"nanotorch runs on the CPU only; there is no device '{kind}'"
     error, text = BUILT_WITHOUT.get(kind, plain)
-    return error(text)
+    return advised(error(text), "no gpu")

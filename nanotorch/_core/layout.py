@@ -16,6 +16,7 @@ from nanotorch._core.call_site import warn, warn_once
 from nanotorch._core.dtypes import CPU, META, Size, device, dtype, new_tuple, with_shared_dtype
 from nanotorch._core.grad_mode import mode, new_cell
 from nanotorch._core.meta import NO_DATA, MetaArray, Region
+from nanotorch.names.lookup import advised
 
 # The layout of a tensor's array: shape, dtype, strides, device.
 
@@ -601,9 +602,9 @@ class Exchange:
             RuntimeError: if there is not exactly one element, or it has no value.
         """
         if self._array.size != 1:
-            raise RuntimeError(
-                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
-            )
+            count = self._array.size
+            error = RuntimeError(f"a Tensor with {count} elements cannot be converted to Scalar")
+            raise advised(error, "one number", count)
         return self._array.item()
 
     def tolist(self) -> Any:
@@ -661,7 +662,8 @@ class Exchange:
     def __bool__(self) -> bool:
         if self._array.size != 1:
             what = "more than one value" if self._array.size else "no values"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+            error = RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+            raise advised(error, "one truth")
         return bool(self._array.item())
 
     def __float__(self) -> float:

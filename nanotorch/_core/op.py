@@ -71,6 +71,7 @@ from nanotorch._core.op_source import OPTIONS, SCALES, Options, deprecated_order
 from nanotorch._core.out import CONVERTED, Out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor, opened, wrap
+from nanotorch.names.lookup import advised
 
 
 def observe(node: Node, out: Any, arguments: tuple[Any, ...]) -> None:
@@ -323,10 +324,14 @@ def translate_error(o: "Op", operands: Sequence[Any], error: Exception, inplace:
             known = [s for s in sizes if s != 1]
             if len(set(known)) > 1:
                 a, b = known[0], next(s for s in known if s != known[0])
-                return RuntimeError(
+                error = RuntimeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at "
                     f"non-singleton dimension {max(map(len, shapes)) - i}"
                 )
+                for name, shape, other in zip(o.inputs, shapes, shapes[::-1], strict=True):
+                    if shape == other[:1] and len(other) == len(shapes) == 2:
+                        advised(error, "broadcast", name)
+                return error
     return error
 
 

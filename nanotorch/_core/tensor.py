@@ -37,7 +37,7 @@ from nanotorch._core.graph import (
 from nanotorch._core.layout import Exchange, Layout
 from nanotorch._core.meta import MetaArray
 from nanotorch._core.ownership import is_alone
-from nanotorch.names.lookup import OF_TENSORS, OutOfScope
+from nanotorch.names.lookup import OF_TENSORS, OutOfScope, advised
 
 if TYPE_CHECKING:
     from nanotorch._core.methods import Methods  # those that `nanotorch.ops` declares
@@ -187,7 +187,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
     def _set_requires_grad(self, requires_grad: bool = True) -> "Tensor":
         """Do the work of `requires_grad_`, also inside a function that is being transformed."""
         if requires_grad and self._array.dtype.kind != "f":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            text = "only Tensors of floating point dtype can require gradients"
+            raise advised(RuntimeError(text), "integer gradient")
         if requires_grad and mode.enabled is not None and self.is_inference():
             raise RuntimeError(grad_mode.REQUIRED)
         if not requires_grad and self._edge is not None:
@@ -534,7 +535,8 @@ def wrap(array: np.ndarray) -> Tensor:
 def require_float(array: np.ndarray) -> None:
     """Refuse gradients for integers and bools."""
     if array.dtype.kind != "f":
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        text = "Only Tensors of floating point and complex dtype can require gradients"
+        raise advised(RuntimeError(text), "integer gradient")
 
 
 def call_plainly(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -17,6 +17,7 @@ from nanotorch._core.meta import MetaArray
 from nanotorch._core.op import method
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.batched import Batch, Batched, activate_batch, batch_tensor, make_sample
+from nanotorch.names.lookup import advised
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -262,7 +263,8 @@ def first_gradient(root: Tensor, weight: Tensor | None, position: int) -> Tensor
     shape, dtype = root._array.shape, root._array.dtype
     if weight is None:
         if root.requires_grad and math.prod(shape) != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            error = RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise advised(error, "several elements", list(shape))
         valueless = isinstance(root._array, MetaArray)
         return Tensor._lift(np.ones_like(root._array) if valueless else np.ones(shape, dtype))
     if not isinstance(weight, Tensor):

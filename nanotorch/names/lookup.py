@@ -5,8 +5,9 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
+E = TypeVar("E", bound=Exception)
 IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
@@ -102,6 +103,14 @@ def missing(module: str, name: str) -> Exception:
     if why and frame.f_code.co_code[frame.f_lasti] == IMPORT_FROM:
         return ImportError(f"cannot import name '{name}' from '{shown}'{why}", name=shown)
     return AttributeError(f"module '{shown}' has no attribute '{name}'{why}")
+
+
+def advised(error: E, key: str, *facts: object) -> E:
+    """The error with a last line in its traceback that says what to do: see `names/advice.py`."""
+    from nanotorch.names.advice import ADVICE  # errors are few
+
+    error.add_note(f"Try: {ADVICE[key].format(*facts)}")
+    return error
 
 
 def no_module(fullname: str) -> ModuleNotFoundError:

@@ -4,7 +4,10 @@
 PyTorch's former options for the same.
 """
 
+from typing import Any
+
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import advised
 from nanotorch.nn.functional import loss as F
 from nanotorch.nn.layer import Layer, OwnNames
 from nanotorch.nn.module import Module
@@ -18,6 +21,10 @@ class _Loss(Layer, takes="input target"):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
+        given: Any = size_average
+        if isinstance(given, Tensor) and given.numel() != 1:  # `nn.MSELoss(prediction, target)`
+            error = RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+            raise advised(error, "input to a constructor", type(self).__name__)
         self.reduction = F.legacy_reduction(reduction, size_average, reduce)
 
 

@@ -18,6 +18,7 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.meta import NO_DATA
 from nanotorch._core.tensor import Tensor, typename
+from nanotorch.names.lookup import advised
 from nanotorch.nn.module_call import ModuleCall
 from nanotorch.nn.parameter import Buffer, Parameter
 from nanotorch.ops.arguments import parse_to, require
@@ -32,6 +33,20 @@ NONE: dict[str, Any] = {}
 def cannot_register(value: Any, where: str, kind: str, asked: str = "expected") -> TypeError:
     """The error for a value of a type that cannot be registered as ``kind``."""
     return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
+
+
+def similar_names(given: Iterable[str], known: Iterable[str]) -> str:
+    """Which of the known names a few of the given ones resemble."""
+    from difflib import get_close_matches  # errors are few
+
+    near = ((name, get_close_matches(name, known, 1)) for name in given)
+    return ", ".join([f"`{found[0]}` for `{name}`" for name, found in near if found][:3])
+
+
+def no_init(module: Any, what: str) -> AttributeError:
+    """The error for a part that a module gets before `Module.__init__` ran."""
+    error = AttributeError(f"cannot assign {what} before Module.__init__() call")
+    return advised(error, "no init", type(module).__name__)
 
 
 class ModuleTree:
@@ -59,16 +74,17 @@ class ModuleTree:
         own = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in own:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
+                raise no_init(self, "parameters")
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", NONE):
             if value is not None:
-                raise cannot_register(value, f"as parameter '{name}'", "torch.nn.Parameter")
+                error = cannot_register(value, f"as parameter '{name}'", "torch.nn.Parameter")
+                raise advised(error, "no parameter", name)
             self.register_parameter(name, value)
         elif isinstance(value, ModuleTree):
             if "_modules" not in own:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+                raise no_init(self, "module")
             self._forget(name, "_modules")
             self._modules[name] = value
         elif name in own.get("_modules", NONE):
@@ -126,7 +142,7 @@ class ModuleTree:
             TypeError: if ``tensor`` is neither a tensor nor None, or ``name`` is not a string.
         """
         if "_buffers" not in self.__dict__:
-            raise AttributeError("cannot assign buffer before Module.__init__() call")
+            raise no_init(self, "buffer")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise cannot_register(tensor, f"object to buffer '{name}'", "torch Tensor", "required")
@@ -150,7 +166,7 @@ class ModuleTree:
             ValueError: if ``param`` is the result of an operation.
         """
         if "_parameters" not in self.__dict__:
-            raise AttributeError("cannot assign parameter before Module.__init__() call")
+            raise no_init(self, "parameter")
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise cannot_register(
@@ -173,7 +189,8 @@ class ModuleTree:
             TypeError: if ``module`` is neither a module nor None, or ``name`` is not a string.
         """
         if module is not None and not isinstance(module, ModuleTree):
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            error = TypeError(f"{typename(module)} is not a Module subclass")
+            raise advised(error, "list of layers") if isinstance(module, list) else error
         self._check_name(name, "module", self._modules)
         self._modules[name] = module
         changes[0] = next_change()
@@ -489,9 +506,11 @@ class ModuleState(ModuleTree):
                     errors.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
         if errors:
             text = "\n\t".join(errors)
-            raise RuntimeError(
+            error = RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}"
             )
+            near = similar_names(keys.unexpected_keys, keys.missing_keys)
+            raise advised(error, "misspelt key", near) if near else error
         return keys
 
     def _load(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from nanotorch._core.arguments import ABSENT
 from nanotorch._core.call_site import (
     WHERE,
     at_site,
@@ -30,6 +31,8 @@ from nanotorch._core.graph import (
     next_sequence,
 )
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.names.lookup import advised
+from nanotorch.nn.advice import advise
 
 BOTH = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
@@ -261,6 +264,7 @@ def note_module(
         trace = trace.tb_next
         if trace.tb_frame.f_code is ModuleCall._call_impl.__code__:
             return  # an inner module noted it already
+    advise(error, module, args[0] if args else next(iter(kwargs.values()), ABSENT))
     frame = trace.tb_frame
     found, user = call_site_of(frame) if ours[frame.f_code.co_filename] else (None, None)
     if found is None or user is None or found.module is None:
@@ -361,9 +365,13 @@ class ModuleCall:
             Raises:
                 NotImplementedError: always, in this base class.
             """
-            raise NotImplementedError(
-                f'Module [{type(self).__name__}] is missing the required "forward" function'
-            )
+            kind = type(self).__name__
+            text = f'Module [{kind}] is missing the required "forward" function'
+            error = NotImplementedError(text)
+            from difflib import get_close_matches  # errors are few
+
+            near = get_close_matches("forward", vars(type(self)), 1, 0.75)
+            raise advised(error, "misspelt forward", kind, near[0]) if near else error
 
         __call__ = _call_impl
 

@@ -28,6 +28,7 @@ from nanotorch._core.graph import view_history
 from nanotorch._core.layout import order_of
 from nanotorch._core.op import OPS, PUBLIC, Array, as_number
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import advised
 
 # Checks of arguments: tensors, sequences of tensors, numbers.
 
@@ -547,9 +548,8 @@ def flatten_nested(data: Any, sizes: tuple[int, ...], dim: int) -> Iterator[Any]
     except TypeError:
         raise TypeError("not a sequence") from None
     if len(parts) != sizes[dim]:
-        raise ValueError(
-            f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(parts)})"
-        )
+        text = f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(parts)})"
+        raise advised(ValueError(text), "ragged")
     for part in parts:
         yield from flatten_nested(part, sizes, dim + 1)
 

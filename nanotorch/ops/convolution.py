@@ -14,6 +14,7 @@ from nanotorch._core.call_site import note_operands, warn_once
 from nanotorch._core.dtypes import Number
 from nanotorch._core.op import Array, hidden_op, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import advised
 from nanotorch.ops.arguments import check_kind, check_ndim, no_form, number_as, require
 from nanotorch.ops.elementwise import tied
 from nanotorch.ops.reduction import sum_along
@@ -499,10 +500,11 @@ def check_shapes(
     if transposed:
         channels, outputs = outputs, channels
     if input[1] != channels:
-        raise RuntimeError(
+        error = RuntimeError(
             f"{given}weight of size {list(weight)}, expected input{list(input)} to have "
             f"{channels} channels, but got {input[1]} channels instead"
         )
+        raise advised(error, "channels last") if input[3:] == (channels,) else error
     fits = bias is None or bias._array.shape == (outputs,)
     require(fits, "expected bias to be 1-dimensional with {} elements", outputs)
     if transposed:
@@ -548,10 +550,11 @@ def convolution_of(
             raise RuntimeError(f"Input type ({a}) and {what} type ({b}) should be the same")
     alone = input._array.ndim == dims + 1
     if not alone and input._array.ndim != dims + 2:
-        raise RuntimeError(
+        error = RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got "
             f"input of size: {list(input._array.shape)}"
         )
+        raise advised(error, "one image") if input._array.ndim == dims else error
     if alone:
         input = unsqueeze(input, 0)
     kernel, groups = weight._array.shape[2:], as_int(groups)

@@ -24,8 +24,9 @@ from nanotorch._core.sums import (
     sum_whole,
 )
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import advised
 from nanotorch.ops.activation import log_sigmoid, sigmoid
-from nanotorch.ops.arguments import check_kind, require
+from nanotorch.ops.arguments import check_kind
 from nanotorch.ops.binary import clamp, clamp_min
 from nanotorch.ops.elementwise import log, rsqrt, tied
 from nanotorch.ops.joining import expand_to
@@ -109,7 +110,8 @@ def bce(input: Array, target: Array, weight: Array | None, reduction: str) -> Ar
     """
     for name, values in (("input", input), ("target", target)):
         if not ((values >= 0) & (values <= 1)).all():
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+            error = RuntimeError(f"all elements of {name} should be between 0 and 1")
+            raise advised(error, "no probabilities") if name == "input" else error
     floor = input.dtype.type(-100)
     yes, no = np.maximum(np.log(input), floor), np.maximum(np.log1p(-input), floor)
     values = (target - 1) * no - target * yes
@@ -167,8 +169,10 @@ OF_CLASSES = frozenset((np.dtype(np.int64), np.dtype(np.uint8)))
 
 def check_classes(target: Array) -> None:
     """Refuse targets of a dtype other than int64 and uint8."""
-    message = "expected target dtype to be Long or Byte, but got {}"
-    require(target.dtype in OF_CLASSES, message, dtypes.dtype_of(target).char)
+    if target.dtype not in OF_CLASSES:
+        char = dtypes.dtype_of(target).char
+        error = RuntimeError(f"expected target dtype to be Long or Byte, but got {char}")
+        raise advised(error, "class dtype")
 
 
 def class_weights(target: Array, weight: Array | None, ignore_index: int, kind: np.dtype) -> Array:
@@ -219,8 +223,11 @@ def likelihood(name: str, node: str, **declared: Any) -> Any:
         counted, classes = target != ignore_index, input.shape[1]
         wrong = counted & ((target < 0) | (target >= classes))
         if wrong.any():
-            told = describe_range("input", "classes", classes, "target", target[counted])
-            raise IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{told}")
+            about = describe_range("input", "classes", classes, "target", target[counted])
+            error = IndexError(f"Target {target[wrong].flat[0]} is out of bounds.{about}")
+            if target[counted].min() >= 0:
+                advised(error, "too few outputs", target[counted].max() + 1)
+            raise error
         weights = class_weights(target, weight, ignore_index, input.dtype)
         at = np.where(counted, target, 0)[:, None]
         values = np.where(counted, -np.take_along_axis(input, at, 1)[:, 0] * weights, 0)

@@ -12,6 +12,7 @@ from nanotorch._core.engine import sum_to
 from nanotorch._core.layout import normal_dim, order_of
 from nanotorch._core.op import Array, Arrays, hidden_op, method, op, public
 from nanotorch._core.tensor import Tensor
+from nanotorch.names.lookup import advised
 from nanotorch.ops.arguments import (
     check_kind,
     check_ndim,
@@ -122,10 +123,11 @@ def stack_along(tensors: Arrays, dim: int) -> Array:
     dim = normal_dim(dim, len(shape) + 1)
     for position, a in enumerate(tensors):
         if a.shape != shape:
-            raise RuntimeError(
+            error = RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
                 f"and {list(a.shape)} at entry {position}"
             )
+            raise advised(error, "unequal items")
     at = (WHOLE,) * dim + (None, ...)
     return np.concatenate([a[at] for a in tensors], dim)
 

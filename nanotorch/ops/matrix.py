@@ -16,6 +16,7 @@ from nanotorch._core.op import OPS, Array, hidden_op, method, new_node, op
 from nanotorch._core.out import Out
 from nanotorch._core.sums import OF_BLAS, sum_rows
 from nanotorch._core.tensor import Tensor, wrap
+from nanotorch.names.lookup import advised
 from nanotorch.ops.arguments import (
     check_first_tensors,
     check_same_dtype,
@@ -574,17 +575,21 @@ def check_indices(name: str, indices: Array) -> None:
     if indices.dtype.kind != "i" or indices.itemsize < 4:
         char = dtypes.dtype_of(indices).char
         kind = "CPUBoolType" if char == "Bool" else f"torch.{char}Tensor"
-        raise RuntimeError(
+        error = RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {kind} instead (while checking arguments for {name})"
         )
+        raise advised(error, "index dtype")
 
 
 def check_range(indices: Array, rows: int) -> None:
     """Raise IndexError for indices outside of a table of ``rows`` rows."""
     if indices.size and (indices.min() < 0 or indices.max() >= rows):
         about = describe_range("weight", "rows", rows, "input", indices)
-        raise IndexError("index out of range in self" + about)
+        error = IndexError("index out of range in self" + about)
+        if indices.min() >= 0:
+            advised(error, "rows", indices.max() + 1, indices.max())
+        raise error
 
 
 @hidden_op(

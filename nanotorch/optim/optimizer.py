@@ -14,6 +14,7 @@ from nanotorch._core.grad_mode import enable_grad
 from nanotorch._core.graph import HookDict, RemovableHandle, add_hook, changes, next_change
 from nanotorch._core.tensor import Tensor, typename
 from nanotorch.autograd.anomaly import nonfinite_level, note_nonfinite, watch
+from nanotorch.names.lookup import advised
 from nanotorch.nn.module import clear_gradient
 from nanotorch.ops.arguments import require, require_value
 from nanotorch.optim.flat_buffer import Candidate
@@ -93,16 +94,24 @@ class Optimizer:
         self.defaults = defaults
         self._prepare()
         if isinstance(params, Tensor):
-            raise TypeError(
+            error = TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {typename(params)}"
             )
+            raise advised(error, "tensor for parameters")
         if isinstance(params, set):
             warn(f"{UNORDERED} This will be an error in a future release.", FutureWarning)
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        groups = list(params)
-        require_value(groups, "optimizer got an empty parameter list")
+        try:
+            groups = list(params)
+        except TypeError as error:
+            if hasattr(params, "parameters"):
+                names = type(self).__name__, type(params).__name__
+                raise advised(error, "model for parameters", *names) from None
+            raise
+        if not groups:
+            raise advised(ValueError("optimizer got an empty parameter list"), "no parameters")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -161,9 +170,12 @@ class Optimizer:
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
                 message = "optimizer can only optimize Tensors, but one of the params is"
-                raise TypeError(f"{message} {typename(param)}")
+                error = TypeError(f"{message} {typename(param)}")
+                if hasattr(param, "parameters"):  # from `list(model)`
+                    advised(error, "model for parameters", type(self).__name__, "module")
+                raise error
             if not (param.is_leaf or param.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise advised(ValueError("can't optimize a non-leaf Tensor"), "no leaf")
         for name, default in self.defaults.items():
             there = default is not required or name in param_group
             require_value(there, "parameter group didn't specify a value of {}", name)
@@ -351,10 +363,13 @@ def watched_step(step: Callable[..., Any], optimizer: Optimizer, *args: Any, **k
     return result
 
 
-def evaluate(closure: Closure | None) -> Any:
+def evaluate(closure: Any) -> Any:
     """The loss that a closure computes, with recording on; None without a closure."""
     if closure is None:
         return None
+    if isinstance(closure, Tensor):
+        error = TypeError("'Tensor' object is not callable")
+        raise advised(error, "loss as closure", "optimizer")
     with enable_grad():
         return closure()
 

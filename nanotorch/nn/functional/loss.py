@@ -13,6 +13,7 @@ from nanotorch._core.grad_mode import no_grad
 from nanotorch._core.op import as_number
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.func.batched import looped, under_vmap
+from nanotorch.names.lookup import advised
 from nanotorch.ops import fused as kernels
 from nanotorch.ops.arguments import (
     check_constants,
@@ -66,6 +67,12 @@ def checked_reduction(
 def mismatch_error(error: type[Exception], text: str, input: Tensor, target: Tensor) -> Exception:
     """The error for a target that does not fit the input; it shows where both come from."""
     return error(text + describe_operands({"input": input, "target": target}))
+
+
+def column_error(text: str, input: Tensor, target: Tensor) -> Exception:
+    """`mismatch_error` for a loss of elements."""
+    error, shapes = mismatch_error(ValueError, text, input, target), (input.shape, target.shape)
+    return advised(error, "target column") if shapes[0] == (*shapes[1], 1) else error
 
 
 def reduce_loss(values: Tensor, reduction: str) -> Tensor:
@@ -250,11 +257,12 @@ def binary_cross_entropy(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}) is deprecated. Please ensure they have the same size."
         )
-        raise mismatch_error(ValueError, message, input, target)
+        raise column_error(message, input, target)
     if weight is not None:
         weight = weight.expand(ops.broadcast_shapes(target.shape, weight.shape))
     if input._array.dtype != target._array.dtype:
-        raise RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
+        error = RuntimeError(f"Found dtype {target.dtype.char} but expected {input.dtype.char}")
+        raise advised(error, "target dtype")
     if input._array.dtype.kind != "f":
         raise unsupported_dtype("binary_cross_entropy", input._array)
     check_constants("binary_cross_entropy", weight=weight)
@@ -278,14 +286,14 @@ def binary_cross_entropy_with_logits(
     """
     if not have_same_shape(input, target):
         message = f"Target size ({target.size()}) must be the same as input size ({input.size()})"
-        raise mismatch_error(ValueError, message, input, target)
+        raise column_error(message, input, target)
     reduction = checked_reduction(reduction, size_average, reduce)
     if input._array.dtype.kind != "f":
         raise unsupported_dtype("log_sigmoid_cpu", input._array)
     kind = target.dtype
     if input._array.dtype != target._array.dtype:
         if not kind.is_floating_point:
-            raise cast_error(input, target)
+            raise advised(cast_error(input, target), "target dtype")
         if kind.itemsize < input.dtype.itemsize:
             input = input.to(kind)
     if weight is not None:
@@ -353,7 +361,8 @@ def check_shapes(input: Any, target: Any, weight: Tensor | None) -> None:
         message = f"Expected input batch_size ({scores[0]}) to match target batch_size ({samples})."
         raise mismatch_error(ValueError, message, input, target)
     if len(scores) < 3 and len(classes) > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        error = RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        raise advised(error, "class column") if classes[1:] == (1,) else error
     wrong = len(scores) > 2 and classes[1:] != scores[2:]
     if len(scores) == 4 or not wrong:  # PyTorch's order of checks differs for images
         kernels.check_classes(target._array)
@@ -426,8 +435,9 @@ def cross_entropy(
             return kernels.class_cross_entropy(input, target, places, reduction, ignore_index)[0]
     dim = 0 if input.ndim == 1 else 1
     if input._array.shape == target._array.shape:  # class probabilities
-        message = "Expected floating point type for target with class probabilities, got {}"
-        require(target.is_floating_point(), message, target.dtype.char)
+        if not target.is_floating_point():
+            text = "Expected floating point type for target with class probabilities, got"
+            raise advised(RuntimeError(f"{text} {target.dtype.char}"), "one-hot classes")
         require(ignore_index < 0, "ignore_index is not supported for floating point target")
         classes = input.size(dim)
         check_weights(weight, classes, "cross_entropy: ")

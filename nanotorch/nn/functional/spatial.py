@@ -24,6 +24,7 @@ from nanotorch._core.out import Out, with_out
 from nanotorch._core.sums import HALF, SINGLE
 from nanotorch._core.tensor import Tensor
 from nanotorch.func.batched import Batch, Batched, batch_tensor, make_sample, separately, under_vmap
+from nanotorch.names.lookup import advised
 from nanotorch.ops import fused
 from nanotorch.ops import resampling as kernels
 from nanotorch.ops.arguments import (
@@ -588,7 +589,7 @@ def check_several_values(shape: Sequence[int]) -> None:
     """Refuse a shape (N, C, ...) with only one value per channel: it has no variance."""
     if shape[0] * math.prod(shape[2:]) == 1:
         message = "Expected more than 1 value per channel when training, got input size "
-        raise ValueError(f"{message}{shape}")
+        raise advised(ValueError(f"{message}{shape}"), "single value")
 
 
 MIXED = "mixed dtype (CPU): "
