@@ -574,9 +574,9 @@ def _size(shape: Shape) -> int:
 
 def _shaped(values: Array, shape: Shape, copy: bool) -> Array:
     """A vector in another shape, and perhaps in memory of its own."""
-    if copy:
-        values = values.copy()
-    return values if values.shape == shape else values.reshape(shape)
+    if values.shape != shape:
+        values = values.reshape(shape)
+    return values.copy() if copy else values
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -709,7 +709,7 @@ class Generator(Twister):
     def _normals_in_pairs(self, size: int, rounded: bool) -> Array:
         """Normal numbers in pairs; `rounded` to single precision, they are made faster."""
         if size == 0:
-            return np.empty(0)
+            return np.empty(0, SINGLE if rounded else None)
         held = [] if self._spare is None else [self._spare]
         pairs = (size + 1 - len(held)) // 2
         if not pairs:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nanotorch as torch
 from nanotorch._core import random
 from nanotorch._core.random import Generator, memory_order, shuffle
 from nanotorch._core.random_normals import fma32, fma64, normals32, pair64, pairs32, round32
@@ -100,6 +101,18 @@ def test_a_state_between_any_two_draws_continues_the_stream() -> None:
         twin = generator.clone_state()
         assert (drawn(twin, method, size) == drawn(generator, method, size)).all()
         assert (twin.get_state() == generator.get_state()).all()
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (1,), (2, 0), (3,), (2, 2), (5, 3), (16,), (4, 8), (40,)]
+)
+def test_numbers_of_any_shape_have_the_dtype_and_memory_of_their_own(shape: Any) -> None:
+    kinds = (torch.float32, torch.float64, torch.float16)
+    made = [draw(shape, dtype=kind) for draw in (torch.rand, torch.randn) for kind in kinds]
+    integers = torch.randint(5, shape)
+    assert [x.dtype for x in (*made, integers)] == [*kinds, *kinds, torch.int64]
+    assert {tuple(x.shape) for x in (*made, integers)} == {shape}
+    assert all(x.numpy().flags.c_contiguous and x.numpy().flags.writeable for x in made)
 
 
 def test_numbers_are_their_owners_to_write_to() -> None:
