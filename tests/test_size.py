@@ -11,12 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES = 1000, 80
-FILES, SLACK = 197, 100
-PATH_LINES, CALLED_ONCE = 18_720, 172
+FILES, SLACK = 199, 100
+PATH_LINES, CALLED_ONCE = 18_780, 174
 CODE = {  # lines of code by folder
-    "_core/": 6235, "amp/": 265, "autograd/": 3060, "compile/": 3690, "cuda/": 60,
-    "distributed/": 1080, "distributions/": 1370, "func/": 1710, "learn/": 240, "names/": 690,
-    "nn/": 5855, "onnx/": 945, "ops/": 10390, "optim/": 1990, "program/": 160,
+    "_core/": 6245, "amp/": 265, "autograd/": 3065, "compile/": 3690, "cuda/": 60,
+    "distributed/": 1080, "distributions/": 1370, "func/": 1710, "learn/": 240, "names/": 745,
+    "nn/": 5920, "onnx/": 945, "ops/": 10410, "optim/": 1990, "program/": 160,
     "serialization/": 1515, "train/": 8895, "utils/": 2350, "*.py": 1205,
 }  # fmt: skip
 
