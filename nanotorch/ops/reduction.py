@@ -833,11 +833,8 @@ def norm_formula(
         # Mask only `1 / out`: a nan in `g` must pass, as in second derivatives at zero.
         return input * (g * zero_where(1 / out, out == 0))
     if math.isinf(ord):
-        # Do not use `out`: it is rounded in half precision.
-        size = absolute(input)
-        largest = size == (amax if ord > 0 else amin)(size, dim, True)
-        share = g / sum_along(largest, dim, True)
-        return zero_where(share * sign(input), ~largest)
+        largest = (absolute(input) == out) | (input != input)
+        return sign(input) * (largest / sum_along(largest, dim, True) * g)
     if ord < 1:
         steep = zero_where(sign(input) * pow(absolute(input), ord - 1), input == 0)
         return steep * g * pow(out, 1 - ord)

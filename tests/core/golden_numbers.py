@@ -459,3 +459,22 @@ def quotients_in_half_precision(torch: Any) -> Any:
         answers[f"{dtype} //"] = exact(x // y)
     answers["number //"] = exact(2.7 // (n / 64 + 1).half())
     return answers
+
+
+def gradients_of_infinite_norms(torch: Any) -> dict[str, Any]:
+    """Of greatest and smallest absolute values: shared by equal ones, with signs of zero."""
+    answers, inf, nan = {}, torch.inf, torch.nan
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        for values in ([3.0, -3.0, 1.0, -2.0, 0.0], [0.0, 0.0], [nan, 1.0], [inf, -inf, 1.0]):
+            for ord in (inf, -inf):
+                x = torch.tensor(values, dtype=dtype, requires_grad=True)
+                grads = [
+                    torch.autograd.grad(x.norm(ord), x, torch.tensor(g, dtype=dtype))[0]
+                    for g in (1.0, -1.0, inf, nan, 0.0)
+                ]
+                answers[f"{dtype} {values} {ord}"] = str([g.tolist() for g in grads])
+    y = torch.tensor([3.0, -2.0], requires_grad=True)
+    out = y.norm(inf)
+    y.data = torch.tensor([0.5, 1.0])
+    answers["other values"] = str(torch.autograd.grad(out, y)[0].tolist())
+    return answers
