@@ -833,7 +833,9 @@ def norm_formula(
         # Mask only `1 / out`: a nan in `g` must pass, as in second derivatives at zero.
         return input * (g * zero_where(1 / out, out == 0))
     if math.isinf(ord):
-        largest = (absolute(input) == out) | (input != input)
+        # Do not use `out`: it is rounded in half precision.
+        size = absolute(input)
+        largest = (size == (amax if ord > 0 else amin)(size, dim, True)) | (input != input)
         return sign(input) * (largest / sum_along(largest, dim, True) * g)
     if ord < 1:
         steep = zero_where(sign(input) * pow(absolute(input), ord - 1), input == 0)
