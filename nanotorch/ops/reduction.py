@@ -836,7 +836,8 @@ def norm_formula(
         # Do not use `out`: it is rounded in half precision.
         size = absolute(input)
         largest = (size == (amax if ord > 0 else amin)(size, dim, True)) | (input != input)
-        return sign(input) * (largest / sum_along(largest, dim, True) * g)
+        at = largest * 1.0
+        return sign(input) * (at * g / sum_along(at, dim, True))
     if ord < 1:
         steep = zero_where(sign(input) * pow(absolute(input), ord - 1), input == 0)
         return steep * g * pow(out, 1 - ord)

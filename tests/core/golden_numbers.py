@@ -473,4 +473,11 @@ def gradients_of_infinite_norms(torch: Any) -> dict[str, Any]:
                     for g in (1.0, -1.0, inf, nan, 0.0)
                 ]
                 answers[f"{dtype} {values} {ord}"] = str([g.tolist() for g in grads])
+        for graph in (False, True):
+            x = torch.tensor([[3.0, -3.0, 3.0, 1.0]] * 3, dtype=dtype, requires_grad=True)
+            for dim in (0, 1):
+                out = x.norm(inf, dim)
+                g = torch.full_like(out, 0.7)
+                shares = torch.autograd.grad(out, x, g, create_graph=graph)[0]
+                answers[f"{dtype} shared along {dim}, {graph}"] = str(shares.tolist())
     return answers
