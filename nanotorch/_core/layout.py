@@ -676,7 +676,8 @@ class Exchange:
 
     def _single(self) -> Any:
         if self._array.size != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
+            error = ValueError("only one element tensors can be converted to Python scalars")
+            raise advised(error, "one number", self._array.size)
         return self._array.item()
 
     def __index__(self) -> int:

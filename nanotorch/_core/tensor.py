@@ -163,9 +163,8 @@ class Tensor(Layout, Exchange, Methods, metaclass=Shown):
         if value is not True and value is not False:
             raise RuntimeError("requires_grad must be a bool")
         if value and self._array.dtype.kind != "f":
-            raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients"
-            )
+            text = "only Tensors of floating point and complex dtype can require gradients"
+            raise advised(RuntimeError(text), "integer gradient")
         self._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nanotorch._core import doors
 from nanotorch._core.call_site import count_write, warn
 from nanotorch._core.graph import Node as Node
-from nanotorch._core.tensor import Tensor
+from nanotorch._core.tensor import Tensor, require_float
 from nanotorch.autograd.backward import as_list
 from nanotorch.autograd.saved import hooks, packing
 from nanotorch.names.lookup import on_demand
@@ -101,10 +101,8 @@ class Variable(metaclass=VariableMeta):
             return Tensor()
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-        if requires_grad and data._array.dtype.kind != "f":
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
+        if requires_grad:
+            require_float(data._array)
         return data.detach().requires_grad_(requires_grad)
 
 

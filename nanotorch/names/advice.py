@@ -10,7 +10,7 @@ ADVICE = {
         "this tensor has shape {0}",
     "integer gradient": "`.float()`, or numbers with a point, as in `torch.tensor([1.0, 2.0])`",
     "no leaf": "`.detach().requires_grad_()`: an optimizer changes tensors that no operation made",
-    "loss as closure": "`loss.backward()`, then `{0}.step()` without arguments",
+    "loss as closure": "`loss.backward()`, then `optimizer.step()` without arguments",
     # tensors and Python
     "no gpu": '`device = "cuda" if torch.cuda.is_available() else "cpu"`, which runs anywhere',
     "one number": "`.tolist()` for all of the {0} elements, `.mean()` or `.sum()` for one number",

@@ -106,10 +106,13 @@ def missing(module: str, name: str) -> Exception:
 
 
 def advised(error: E, key: str, *facts: object) -> E:
-    """The error with a last line in its traceback that says what to do: see `names/advice.py`."""
+    """The error with a last line in its traceback that says what to do: see `names/advice.py`.
+
+    A caller that knows more than the function that raised the error replaces its advice.
+    """
     from nanotorch.names.advice import ADVICE  # errors are few
 
-    error.add_note(f"Try: {ADVICE[key].format(*facts)}")
+    error.__notes__ = [f"Try: {ADVICE[key].format(*facts)}"]
     return error
 
 

@@ -4,8 +4,6 @@
 PyTorch's former options for the same.
 """
 
-from typing import Any
-
 from nanotorch._core.tensor import Tensor
 from nanotorch.names.lookup import advised
 from nanotorch.nn.functional import loss as F
@@ -21,11 +19,11 @@ class _Loss(Layer, takes="input target"):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        given: Any = size_average
-        if isinstance(given, Tensor) and given.numel() != 1:  # `nn.MSELoss(prediction, target)`
-            error = RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-            raise advised(error, "input to a constructor", type(self).__name__)
-        self.reduction = F.legacy_reduction(reduction, size_average, reduce)
+        try:
+            self.reduction = F.legacy_reduction(reduction, size_average, reduce)
+        except RuntimeError as error:  # of a tensor's truth: `nn.MSELoss(prediction, target)`
+            advised(error, "input to a constructor", type(self).__name__)
+            raise
 
 
 class _WeightedLoss(_Loss):

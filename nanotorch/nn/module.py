@@ -35,12 +35,13 @@ def cannot_register(value: Any, where: str, kind: str, asked: str = "expected") 
     return TypeError(f"cannot assign '{typename(value)}' {where} ({kind} or None {asked})")
 
 
-def similar_names(given: Iterable[str], known: Iterable[str]) -> str:
-    """Which of the known names a few of the given ones resemble."""
+def similar_names(given: list[str], known: list[str]) -> str:
+    """Which of the known names the first of the given ones resemble."""
     from difflib import get_close_matches  # errors are few
 
-    near = ((name, get_close_matches(name, known, 1)) for name in given)
-    return ", ".join([f"`{found[0]}` for `{name}`" for name, found in near if found][:3])
+    # To compare all names of two large models would take a minute.
+    near = [(name, get_close_matches(name, known, 1)) for name in given[:3]]
+    return ", ".join(f"`{found[0]}` for `{name}`" for name, found in near if found)
 
 
 def no_init(module: Any, what: str) -> AttributeError:

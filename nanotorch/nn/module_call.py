@@ -32,7 +32,6 @@ from nanotorch._core.graph import (
 )
 from nanotorch._core.tensor import Tensor, wrap
 from nanotorch.names.lookup import advised
-from nanotorch.nn.advice import advise
 
 BOTH = (
     "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use "
@@ -264,11 +263,14 @@ def note_module(
         trace = trace.tb_next
         if trace.tb_frame.f_code is ModuleCall._call_impl.__code__:
             return  # an inner module noted it already
-    advise(error, module, args[0] if args else next(iter(kwargs.values()), ABSENT))
     frame = trace.tb_frame
     found, user = call_site_of(frame) if ours[frame.f_code.co_filename] else (None, None)
     if found is None or user is None or found.module is None:
         return
+    if module._is_ours:
+        from nanotorch.nn.advice import advise  # errors are few
+
+        advise(error, module, args[0] if args else next(iter(kwargs.values()), ABSENT))
     text, _, about = str(error).partition(WHERE)
     if not about:
         code, bound = getattr(module.forward, "__code__", None), hasattr(module.forward, "__self__")

@@ -368,8 +368,8 @@ def evaluate(closure: Any) -> Any:
     if closure is None:
         return None
     if isinstance(closure, Tensor):
-        error = TypeError("'Tensor' object is not callable")
-        raise advised(error, "loss as closure", "optimizer")
+        error = TypeError(f"'{type(closure).__name__}' object is not callable")
+        raise advised(error, "loss as closure")
     with enable_grad():
         return closure()
 

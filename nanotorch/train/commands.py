@@ -72,9 +72,8 @@ class Parser(argparse.ArgumentParser):
         command = list(sys.argv[1:] if args is None else args)
         sources = {"--config", "--resume", "--list", "--help", "-h"}
         if not sources & {word.partition("=")[0] for word in command}:
-            from nanotorch.train.config.load import (
-                shipped,  # most of the trainer, which help does not need
-            )
+            # Most of the trainer, which help does not need.
+            from nanotorch.train.config.load import shipped
 
             known = (*shipped(), *SUFFIXES, ".csv")
             file = next((w for w in command if w.endswith(known) and "=" not in w), "")
@@ -85,9 +84,8 @@ class Parser(argparse.ArgumentParser):
 
     def _no_option(self, given: str) -> str:
         """Return the message for an unknown argument, such as `--epochs=5`."""
-        from nanotorch.train.config.load import (
-            homes,  # most of the trainer, which help does not need
-        )
+        # Most of the trainer, which help does not need.
+        from nanotorch.train.config.load import homes
 
         option, _, value = given.partition("=")
         key = option.lstrip("-").replace("-", "_")

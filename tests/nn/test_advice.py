@@ -26,6 +26,16 @@ class WithoutReturn(nn.Module):
         x.sum()
 
 
+class OwnError(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        raise RuntimeError("the user's own")
+
+
+class OfPairs(nn.Module):
+    def forward(self, pair: Any, scale: Any = None) -> Any:
+        return torch.relu(pair[0] @ pair[1])
+
+
 class WithList(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +44,7 @@ class WithList(nn.Module):
 
 def names() -> dict[str, Any]:
     parts: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "optim": torch.optim}
-    kinds = (WithoutInit, Misspelt, WithoutReturn, WithList)
+    kinds = (WithoutInit, Misspelt, WithoutReturn, WithList, OwnError, OfPairs)
     parts |= {kind.__name__: kind for kind in kinds}
     x, layer, w = torch.ones(4, 2), nn.Linear(2, 3), torch.ones(2, requires_grad=True)
     network = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(9, 1))
@@ -48,6 +58,7 @@ several elements | (w * 2).backward() | `.sum()` or `.mean()` before `.backward(
 several elements | layer(x).backward() | shape [4, 3]
 integer gradient | torch.tensor([1, 2], requires_grad=True) | `.float()`
 integer gradient | torch.tensor([1, 2]).requires_grad_() | `.float()`
+integer gradient | setattr(torch.tensor([1, 2]), "requires_grad", True) | `.float()`
 no gpu | x.cuda() | if torch.cuda.is_available()
 no gpu | layer.to("cuda") | if torch.cuda.is_available()
 no gpu | torch.ones(2, device="cuda") | if torch.cuda.is_available()
@@ -83,9 +94,10 @@ flatten | images(torch.ones(4, 1, 8, 8)) | `nn.Flatten()` before the layer: a sa
 input dtype | layer(x.double()) | `.float()`
 input dtype | layer(x.long()) | `.float()`
 input dtype | nn.Conv2d(3, 8, 3)(torch.ones(2, 3, 8, 8, dtype=torch.uint8)) | `.float()`
-input dtype | nn.Linear(2, 1).double()(x) | `.float64()`
+input dtype | nn.Linear(2, 1).double()(x) | `.double()`
 one truth | bool(x > 0) | `.any()` or `.all()`
 one number | x.item() | all of the 8 elements
+one number | float(x) | all of the 8 elements
 ragged | torch.tensor([[1, 2], [1, 2, 3]]) | `torch.nn.utils.rnn.pad_sequence`
 unequal items | torch.stack([w, torch.ones(3)]) | `collate_fn`
 broadcast | x + torch.ones(4) | `other[:, None]`
@@ -100,7 +112,9 @@ OTHERS = [
     "nn.Conv2d(3, 8, 3)(torch.ones(2, 4, 8, 8))", "nn.Conv2d(3, 8, 3)(torch.ones(64, 28, 28))",
     "layer.load_state_dict({'a': w})", "nn.Embedding(4, 2)(torch.tensor([-1]))", "nn.Module()(x)",
     "F.cross_entropy(layer(x), torch.ones(4, 2).long())", "F.binary_cross_entropy(x, x[:3])",
-    "F.cross_entropy(layer(x), torch.tensor([0, -1, 2, 0]))",
+    "F.cross_entropy(layer(x), torch.tensor([0, -1, 2, 0]))", "OwnError(3, 1)(x)",
+    "OfPairs()((x, x))", "OfPairs()((x, 'a'))", "OfPairs()(None)",
+    "nn.LSTM(2, 3)(nn.utils.rnn.pack_sequence([torch.ones(4, 5)]))",
 ]  # fmt: skip
 
 
